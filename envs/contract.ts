@@ -1,0 +1,48 @@
+import type { TerminatedFailure } from '../src/domain/failure.ts';
+import type { Action, Observation } from '../src/domain/space.ts';
+import type { Catalog, Task, TaskRef } from '../src/domain/task.ts';
+
+/** A value now, or later: environments whose tools wait return a promise, the others need not. */
+export type Eventual<T> = T | Promise<T>;
+
+/** What a step did. */
+export interface StepResult {
+  readonly observation: Observation;
+  /** Raw reward components by name; only the reward aggregator makes a number of them. */
+  readonly components: Readonly<Record<string, number>>;
+  /** The task came to its end (Gymnasium's `terminated`). Step limits are the sampler's business, not the environment's. */
+  readonly terminated: boolean;
+  /** Set with `terminated`. */
+  readonly success: boolean;
+  /** Set with `terminated` when not successful. */
+  readonly failure: TerminatedFailure | null;
+  /** Whether the action changed anything, or told the agent anything new. */
+  readonly effective: boolean;
+}
+
+/**
+ * One live environment: a slot. All randomness comes from the seeds given; two environments given the same task, seed and
+ * actions show the same observations, whatever either was used for before.
+ */
+export interface Environment {
+  /** Begins an episode. Reuses whatever it can: must leave no trace of the episode before. */
+  reset(task: Task, seed: number): Eventual<Observation>;
+  /** Takes an action that the last observation offered. Throws only when the environment itself is broken. */
+  step(action: Action): Eventual<StepResult>;
+  /** The whole state as plain JSON, for hashing and comparison. */
+  getState(): unknown;
+  /** Throws everything away, as if newly built. */
+  fullReset(): Eventual<void>;
+  close(): Eventual<void>;
+}
+
+/** What the registry holds for each environment. */
+export interface EnvironmentDefinition {
+  /** What it offers: families, numbers of tasks, step limit. */
+  readonly catalog: Catalog;
+  /** Builds the task that a reference names. Throws `environment-invalid` for one that does not exist. */
+  createTask(ref: TaskRef): Task;
+  create(options: Readonly<Record<string, unknown>>): Environment;
+  /** A policy that solves every task, for tests and for `env check`; sees the task, not only the observation. */
+  createOracle?(task: Task): (observation: Observation) => Action;
+}

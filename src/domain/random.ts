@@ -1,0 +1,82 @@
+/**
+ * The one source of random numbers. Every stream is made from a seed and the purpose it serves, so that an episode is a
+ * function of (run seed, episode, purpose) and of nothing else.
+ */
+export interface RandomStream {
+  /** Uniform in [0, 1), 32 bits of resolution. */
+  next(): number;
+  /** Uniform integer in [0, bound); bound must be a positive integer. */
+  integer(bound: number): number;
+  /** One element of a non-empty list. */
+  pick<T>(items: readonly T[]): T;
+  /** A shuffled copy (Fisher–Yates). */
+  shuffle<T>(items: readonly T[]): T[];
+  /** The state, four 32-bit words, for a checkpoint. */
+  getState(): readonly number[];
+}
+
+/** Mixes strings and numbers into a 32-bit seed (FNV-1a over the text, then the murmur3 finaliser). */
+export function deriveSeed(...parts: readonly (string | number)[]): number {
+  let hash = 0x811c9dc5;
+  const text = parts.join('\u0000');
+  for (let i = 0; i < text.length; i++) {
+    hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  }
+  return finalise(hash);
+}
+
+/** A stream for a seed: sfc32 (Doty-Humphrey), its state filled from the seed and run twelve rounds. */
+export function createRandom(seed: number): RandomStream {
+  const stream = fromState([finalise(seed), finalise(seed ^ 0x9e3779b9), finalise(seed ^ 0x243f6a88), 1]);
+  for (let round = 0; round < 12; round++) stream.next();
+  return stream;
+}
+
+/** Continues a stream from a state that `getState` gave. */
+export function resumeRandom(state: readonly number[]): RandomStream {
+  return fromState(state);
+}
+
+function finalise(value: number): number {
+  let mixed = value >>> 0;
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}
+
+function fromState(state: readonly number[]): RandomStream {
+  let [a = 0, b = 0, c = 0, counter = 1] = state;
+  const next = (): number => {
+    const sum = (((a + b) | 0) + counter) | 0;
+    counter = (counter + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = ((c << 21) | (c >>> 11)) + sum;
+    c |= 0;
+    return (sum >>> 0) / 4294967296;
+  };
+  const integer = (bound: number): number => Math.floor(next() * bound);
+  return {
+    next,
+    integer,
+    pick: (items) => {
+      const item = items[integer(items.length)];
+      if (item === undefined) throw new RangeError('pick from an empty list');
+      return item;
+    },
+    shuffle: (items) => {
+      const copy = [...items];
+      for (let i = copy.length - 1; i > 0; i--) {
+        const j = integer(i + 1);
+        const kept = copy[i];
+        const moved = copy[j];
+        if (kept !== undefined && moved !== undefined) {
+          copy[i] = moved;
+          copy[j] = kept;
+        }
+      }
+      return copy;
+    },
+    getState: () => [a >>> 0, b >>> 0, c >>> 0, counter >>> 0],
+  };
+}

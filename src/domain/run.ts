@@ -1,0 +1,174 @@
+import { z } from 'zod';
+import { knobNameSchema, knobValuesSchema } from './knob.ts';
+
+/** Version of the run directory's format. A newer one is refused. */
+export const RUN_FORMAT = 1;
+
+/**
+ * `starting` until all children are ready; `stalled` when sampling cannot go on and somebody has to act
+ * (`reason` says why); `finished` when the run's own end was reached, `stopped` when somebody asked.
+ */
+export const RUN_STATES = [
+  'starting',
+  'running',
+  'pausing',
+  'paused',
+  'stalled',
+  'stopping',
+  'stopped',
+  'finished',
+  'failed',
+] as const;
+export type RunState = (typeof RUN_STATES)[number];
+
+/** States in which no process of the run is left. */
+export function isFinal(state: RunState): boolean {
+  return state === 'stopped' || state === 'finished' || state === 'failed';
+}
+
+/** What run.json holds. */
+export const runManifestSchema = z.object({
+  format: z.int().positive(),
+  id: z.string(),
+  name: z.string(),
+  createdAt: z.number(),
+  labVersion: z.string(),
+  seed: z.int().nonnegative(),
+  state: z.enum(RUN_STATES),
+  /** Why the state is what it is, where that is not obvious. */
+  reason: z.string().nullable(),
+  /** Number of starts and resumes so far. */
+  attempt: z.int().positive(),
+  /** Address of the control socket: a path, as short as the platform demands. */
+  socket: z.string(),
+  pid: z.int().nullable(),
+});
+export type RunManifest = Readonly<z.infer<typeof runManifestSchema>>;
+
+/** Held-out results of one policy version. Rates are in [0, 1]; null where nothing was tried. */
+export const evaluationSchema = z.object({
+  iteration: z.int().nonnegative(),
+  policyVersion: z.int().nonnegative(),
+  mode: z.enum(['sampled', 'greedy']),
+  episodes: z.int().nonnegative(),
+  success: z.number(),
+  byFamily: z.record(z.string(), z.number()),
+});
+export type Evaluation = Readonly<z.infer<typeof evaluationSchema>>;
+
+/** One row of metrics: one PPO update phase. Rates are over the batch's episodes unless said otherwise. */
+export const iterationMetricsSchema = z.object({
+  iteration: z.int().positive(),
+  policyVersion: z.int().nonnegative(),
+  attempt: z.int().positive(),
+  /** Wall clock, ms since the epoch. */
+  time: z.number(),
+  /** Seconds of running time of all attempts, pauses excluded. */
+  elapsedS: z.number(),
+  /** Totals of the run so far, training episodes only. */
+  episodes: z.int(),
+  envSteps: z.int(),
+  envStepsPerS: z.number(),
+  batchEpisodes: z.int(),
+  batchSteps: z.int(),
+  reward: z.number(),
+  success: z.number(),
+  voidShare: z.number(),
+  truncatedShare: z.number(),
+  meanSteps: z.number(),
+  /** Held-out success, sampled policy: the newest evaluation, or null before the first. */
+  heldOutSuccess: z.number().nullable(),
+  heldOutByFamily: z.record(z.string(), z.number()),
+  heldOutGreedy: z.number().nullable(),
+  heldOutGreedyByFamily: z.record(z.string(), z.number()),
+  kl: z.number(),
+  /** The KL coefficient used in this update. */
+  klCoefficient: z.number(),
+  clipFraction: z.number(),
+  entropy: z.number(),
+  policyLoss: z.number(),
+  valueLoss: z.number(),
+  explainedVariance: z.number(),
+  gradientNorm: z.number(),
+  /** Mean over samples of (policy version now − version that took the step). */
+  staleness: z.number(),
+  minibatches: z.int(),
+  /** The update ended early because a minibatch's KL passed the limit. */
+  stoppedEarly: z.boolean(),
+  sampleS: z.number(),
+  updateS: z.number(),
+  evalS: z.number(),
+});
+export type IterationMetrics = Readonly<z.infer<typeof iterationMetricsSchema>>;
+
+/** A knob that was turned: recorded when the trainer has taken it over. */
+export const knobChangeSchema = z.object({
+  time: z.number(),
+  /** Who asked: user@host of a person, `config`, or `controller`. */
+  who: z.string(),
+  knob: knobNameSchema,
+  from: z.number(),
+  to: z.number(),
+  /** The update and the minibatch of it (from 0) that first used the new value. */
+  iteration: z.int().nonnegative(),
+  minibatch: z.int().nonnegative(),
+});
+export type KnobChange = Readonly<z.infer<typeof knobChangeSchema>>;
+
+export const EVENT_LEVELS = ['info', 'warning', 'error'] as const;
+
+/** Something that happened to the run: a child died, a pause, a checkpoint. */
+export const runEventSchema = z.object({
+  time: z.number(),
+  level: z.enum(EVENT_LEVELS),
+  /** Short stable name: `worker-died`, `trainer-restarted`, `checkpoint`, … */
+  kind: z.string(),
+  /** What it happened to: `worker 1@local`, `trainer`, … */
+  subject: z.string(),
+  message: z.string(),
+});
+export type RunEvent = Readonly<z.infer<typeof runEventSchema>>;
+
+/** Live state of one child process, as the run process sees it. */
+export const childStatusSchema = z.object({
+  role: z.enum(['worker', 'trainer']),
+  index: z.int().nonnegative(),
+  host: z.string(),
+  pid: z.int().nullable(),
+  state: z.enum(['starting', 'ready', 'restarting', 'dead']),
+  restarts: z.int().nonnegative(),
+  /** ms since its last sign of life. */
+  silentMs: z.number(),
+  slots: z.int().nonnegative(),
+  busySlots: z.int().nonnegative(),
+  rssMiB: z.number(),
+});
+export type ChildStatus = Readonly<z.infer<typeof childStatusSchema>>;
+
+/** What a client gets when it asks a live run how it is. */
+export const runStatusSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  state: z.enum(RUN_STATES),
+  reason: z.string().nullable(),
+  pid: z.int(),
+  time: z.number(),
+  attempt: z.int().positive(),
+  iteration: z.int().nonnegative(),
+  policyVersion: z.int().nonnegative(),
+  /** What the run is doing just now. */
+  activity: z.enum(['starting', 'sampling', 'updating', 'evaluating', 'resting']),
+  elapsedS: z.number(),
+  /** When it will end by itself, in seconds of running time; null if never. */
+  limitS: z.number().nullable(),
+  episodes: z.int(),
+  envSteps: z.int(),
+  /** Over the last few seconds. */
+  envStepsPerS: z.number(),
+  voidEpisodes: z.int(),
+  queuedSteps: z.int(),
+  batchSteps: z.int(),
+  knobs: knobValuesSchema,
+  children: z.array(childStatusSchema),
+});
+export type RunStatus = Readonly<z.infer<typeof runStatusSchema>>;

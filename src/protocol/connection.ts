@@ -1,0 +1,82 @@
+import type { Readable, Writable } from 'node:stream';
+import type { z } from 'zod';
+import { LabError } from '../domain/error.ts';
+import { type Attachments, encodeFrame, FrameReader, PREAMBLE } from './frame.ts';
+
+export interface ConnectionOptions<Incoming> {
+  readonly input: Readable;
+  readonly output: Writable;
+  /** Validates every incoming message. */
+  readonly schema: z.ZodType<Incoming>;
+  readonly onMessage: (message: Incoming, attachments: Attachments) => void;
+  /** The peer's stream ended or failed; called once. `error` is set when it sent something invalid. */
+  readonly onClose: (error: LabError | null) => void;
+}
+
+/** One end of a framed, validated message stream. */
+export interface Connection<Outgoing extends object> {
+  /** Queues a message. Returns false when the stream asks to wait for `drained`. */
+  send(message: Outgoing, attachments?: Attachments): boolean;
+  /** Bytes handed to `send` that the operating system has not taken yet. */
+  pendingBytes(): number;
+  close(): void;
+}
+
+/** Speaks the frame protocol over a pair of byte streams. */
+export function connect<Incoming, Outgoing extends object>(
+  options: ConnectionOptions<Incoming>,
+): Connection<Outgoing> {
+  const { input, output, schema } = options;
+  const reader = new FrameReader();
+  let closed = false;
+  const close = (error: LabError | null): void => {
+    if (closed) return;
+    closed = true;
+    options.onClose(error);
+  };
+  input.on('data', (chunk: Buffer) => {
+    if (closed) return;
+    try {
+      for (const frame of reader.push(chunk)) {
+        const parsed = schema.safeParse(frame.message);
+        if (!parsed.success) throw unexpected(frame.message, parsed.error);
+        options.onMessage(parsed.data, frame.attachments);
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof LabError)) throw thrown;
+      close(thrown);
+    }
+  });
+  input.on('end', () => close(null));
+  input.on('close', () => close(null));
+  input.on('error', () => close(null));
+  // A peer that went away: its end is noticed on the input side, writes to it are dropped.
+  output.on('error', () => close(null));
+  output.write(PREAMBLE);
+  return {
+    send(message, attachments) {
+      if (closed || output.destroyed || output.writableEnded) return true;
+      let ready = true;
+      output.cork();
+      for (const chunk of encodeFrame(message, attachments)) ready = output.write(chunk);
+      output.uncork();
+      return ready;
+    },
+    pendingBytes: () => output.writableLength,
+    close() {
+      closed = true;
+      output.end();
+    },
+  };
+}
+
+function unexpected(message: unknown, error: z.ZodError): LabError {
+  const type =
+    typeof message === 'object' && message !== null && 'type' in message ? String(message.type) : '?';
+  const [issue] = error.issues;
+  const where = issue === undefined ? '' : ` at ${issue.path.join('.') || '(root)'}: ${issue.message}`;
+  return new LabError('protocol-invalid', {
+    message: `message "${type}" is not as agreed${where}`,
+    hint: 'both ends must run the same version of agentrl-lab',
+  });
+}

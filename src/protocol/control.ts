@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { ERROR_CODES } from '../domain/error.ts';
+import { knobNameSchema } from '../domain/knob.ts';
+
+/** Client → run process, one JSON object a line on the control socket. `who` is recorded: `user@host`. */
+export const controlRequestSchema = z.discriminatedUnion('command', [
+  z.object({ id: z.int(), command: z.literal('status') }),
+  z.object({ id: z.int(), command: z.literal('pause'), who: z.string(), now: z.boolean() }),
+  z.object({ id: z.int(), command: z.literal('resume'), who: z.string() }),
+  z.object({ id: z.int(), command: z.literal('stop'), who: z.string() }),
+  z.object({
+    id: z.int(),
+    command: z.literal('set'),
+    who: z.string(),
+    knobs: z.partialRecord(knobNameSchema, z.number()),
+  }),
+  z.object({ id: z.int(), command: z.literal('checkpoint'), who: z.string() }),
+]);
+export type ControlRequest = Readonly<z.infer<typeof controlRequestSchema>>;
+
+/** Run process → client. */
+export const controlReplySchema = z.discriminatedUnion('ok', [
+  z.object({ id: z.int(), ok: z.literal(true), result: z.unknown() }),
+  z.object({
+    id: z.int().nullable(),
+    ok: z.literal(false),
+    error: z.object({ code: z.enum(ERROR_CODES), message: z.string(), hint: z.string().nullable() }),
+  }),
+]);
+export type ControlReply = Readonly<z.infer<typeof controlReplySchema>>;

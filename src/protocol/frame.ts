@@ -1,0 +1,138 @@
+import { LabError } from '../domain/error.ts';
+
+/**
+ * Messages between the run process and its children: a JSON header and any number of named binary attachments.
+ *
+ * Wire format, little endian: u32 length of what follows · u32 length of the header · header (UTF-8 JSON:
+ * `{ message, attachments: [[name, byteLength], …] }`) · the attachments' bytes in that order. A sender writes PREAMBLE
+ * once before its first frame; a reader skips whatever a login shell printed before it.
+ */
+export const PREAMBLE = Buffer.from('\u0000agentrl-lab/1\n');
+const MAX_FRAME_BYTES = 512 * 1024 * 1024;
+const MAX_NOISE_BYTES = 64 * 1024;
+
+export type Attachments = Readonly<Record<string, Uint8Array>>;
+
+export interface Frame {
+  readonly message: unknown;
+  readonly attachments: Attachments;
+}
+
+/** The bytes of a typed array, without copying. */
+export function bytesOf(view: ArrayBufferView): Uint8Array {
+  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+}
+
+/** The chunks to write for one frame, in order. Attachments are not copied. */
+export function encodeFrame(message: object, attachments: Attachments = {}): Uint8Array[] {
+  const names = Object.entries(attachments);
+  const header = Buffer.from(
+    JSON.stringify({ message, attachments: names.map(([name, bytes]) => [name, bytes.byteLength]) }),
+  );
+  let total = 4 + header.byteLength;
+  for (const [, bytes] of names) total += bytes.byteLength;
+  const lengths = Buffer.alloc(8);
+  lengths.writeUInt32LE(total, 0);
+  lengths.writeUInt32LE(header.byteLength, 4);
+  return [lengths, header, ...names.map(([, bytes]) => bytes)];
+}
+
+/** Cuts a stream of bytes into frames. Throws `protocol-invalid` on anything that is not one. */
+export class FrameReader {
+  #chunks: Buffer[] = [];
+  #buffered = 0;
+  #wanted = 8;
+  #started = false;
+
+  /** Takes the next bytes of the stream; returns the frames completed by them. */
+  push(chunk: Buffer): Frame[] {
+    this.#chunks.push(chunk);
+    this.#buffered += chunk.byteLength;
+    if (!this.#started && !this.#skipNoise()) return [];
+    const frames: Frame[] = [];
+    while (this.#buffered >= this.#wanted) {
+      const data = this.#join();
+      let offset = 0;
+      this.#wanted = 8;
+      while (data.byteLength - offset >= 8) {
+        const total = data.readUInt32LE(offset);
+        if (total > MAX_FRAME_BYTES || total < 4) throw invalid(`a frame of ${total} bytes`);
+        if (data.byteLength - offset < 4 + total) {
+          this.#wanted = 4 + total;
+          break;
+        }
+        frames.push(decode(data.subarray(offset + 4, offset + 4 + total)));
+        offset += 4 + total;
+      }
+      const rest = data.subarray(offset);
+      this.#chunks = rest.byteLength === 0 ? [] : [rest];
+      this.#buffered = rest.byteLength;
+    }
+    return frames;
+  }
+
+  #join(): Buffer {
+    const [only] = this.#chunks;
+    return this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
+  }
+
+  #skipNoise(): boolean {
+    const data = this.#join();
+    const at = data.indexOf(PREAMBLE);
+    if (at < 0) {
+      if (data.byteLength > MAX_NOISE_BYTES) {
+        throw invalid(
+          `${data.byteLength} bytes of something else: ${JSON.stringify(data.toString('utf8', 0, 80))}`,
+        );
+      }
+      this.#chunks = [data];
+      return false;
+    }
+    const rest = data.subarray(at + PREAMBLE.byteLength);
+    this.#chunks = [rest];
+    this.#buffered = rest.byteLength;
+    this.#started = true;
+    return true;
+  }
+}
+
+function decode(data: Buffer): Frame {
+  const headerLength = data.readUInt32LE(0);
+  if (4 + headerLength > data.byteLength)
+    throw invalid(`a header of ${headerLength} bytes in ${data.byteLength}`);
+  let header: unknown;
+  try {
+    header = JSON.parse(data.toString('utf8', 4, 4 + headerLength));
+  } catch (thrown) {
+    throw invalid('a header that is not JSON', thrown);
+  }
+  if (!isHeader(header)) throw invalid('a header without message and attachments');
+  const attachments: Record<string, Uint8Array> = {};
+  let offset = 4 + headerLength;
+  for (const [name, length] of header.attachments) {
+    if (offset + length > data.byteLength) throw invalid(`attachment "${name}" is cut short`);
+    attachments[name] = data.subarray(offset, offset + length);
+    offset += length;
+  }
+  return { message: header.message, attachments };
+}
+
+function isHeader(value: unknown): value is { message: unknown; attachments: [string, number][] } {
+  if (typeof value !== 'object' || value === null || !('message' in value) || !('attachments' in value))
+    return false;
+  return (
+    Array.isArray(value.attachments) &&
+    value.attachments.every(
+      (entry: unknown) =>
+        Array.isArray(entry) &&
+        typeof entry[0] === 'string' &&
+        typeof entry[1] === 'number' &&
+        Number.isInteger(entry[1]) &&
+        entry[1] >= 0,
+    )
+  );
+}
+
+function invalid(found: string, cause?: unknown): LabError {
+  return new LabError('protocol-invalid', { message: `expected a protocol frame, got ${found}`, cause });
+}

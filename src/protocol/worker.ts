@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { assignmentSchema, episodeSummarySchema } from '../domain/episode.ts';
+import { policySpecSchema } from '../domain/policy-spec.ts';
+import { rewardRuleSchema } from '../domain/reward.ts';
+import { catalogSchema } from '../domain/task.ts';
+
+/** Version of the messages between the run process and its children; both must agree. */
+export const PROTOCOL_VERSION = 1;
+
+export const workerSettingsSchema = z.object({
+  worker: z.int().nonnegative(),
+  host: z.string(),
+  env: z.object({ name: z.string(), options: z.record(z.string(), z.unknown()) }),
+  slots: z.int().positive(),
+  /** Most observations in one inference call. */
+  slice: z.int().positive(),
+  inferenceThreads: z.int().positive(),
+  policy: policySpecSchema,
+  rewards: z.record(z.string(), rewardRuleSchema),
+  maxSteps: z.int().positive(),
+  stepTimeoutMs: z.int().positive(),
+  episodeTimeoutMs: z.int().positive(),
+  /** Bytes of finished episodes that may wait for their acknowledgement before stepping stops. */
+  unackedBytes: z.int().positive(),
+});
+export type WorkerSettings = Readonly<z.infer<typeof workerSettingsSchema>>;
+
+/**
+ * Run process → worker. `weights` carries attachment `weights` (float32, trainer/policy's order).
+ * `hold` stops stepping at once and keeps every slot where it is; `go` continues.
+ */
+export const toWorkerSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('start'), settings: workerSettingsSchema }),
+  z.object({ type: z.literal('weights'), policyVersion: z.int().nonnegative() }),
+  z.object({ type: z.literal('dispatch'), episodes: z.array(assignmentSchema) }),
+  z.object({ type: z.literal('hold') }),
+  z.object({ type: z.literal('go') }),
+  z.object({ type: z.literal('ack'), bytes: z.int().nonnegative() }),
+  z.object({ type: z.literal('stop') }),
+]);
+export type ToWorker = Readonly<z.infer<typeof toWorkerSchema>>;
+
+/** Where a worker's time went since its last report, in ms, and what it did meanwhile. */
+export const workerReportSchema = z.object({
+  steps: z.int().nonnegative(),
+  inferenceCalls: z.int().nonnegative(),
+  encodeMs: z.number(),
+  inferenceMs: z.number(),
+  stepMs: z.number(),
+  recordMs: z.number(),
+  idleMs: z.number(),
+  busySlots: z.int().nonnegative(),
+  rssMiB: z.number(),
+});
+export type WorkerReport = Readonly<z.infer<typeof workerReportSchema>>;
+
+/**
+ * Worker → run process. `episode` carries attachment `body` (JSON of an EpisodeBody) and, for trainable episodes, the
+ * sample tensors (see trainer.ts). `bytes` is what has to be acknowledged for it.
+ */
+export const fromWorkerSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('hello'), protocol: z.int(), pid: z.int(), version: z.string() }),
+  z.object({ type: z.literal('ready'), catalog: catalogSchema }),
+  z.object({ type: z.literal('claim'), count: z.int().positive() }),
+  z.object({
+    type: z.literal('episode'),
+    summary: episodeSummarySchema,
+    bytes: z.int().nonnegative(),
+    bootstrapValue: z.number().nullable(),
+  }),
+  z.object({ type: z.literal('report'), report: workerReportSchema }),
+  z.object({
+    type: z.literal('stuck'),
+    episode: assignmentSchema.shape.id,
+    slot: z.int().nonnegative(),
+    stage: z.enum(['reset', 'step']),
+    ms: z.number(),
+  }),
+]);
+export type FromWorker = Readonly<z.infer<typeof fromWorkerSchema>>;
