@@ -72,6 +72,8 @@ export const stepRecordSchema = z.object({
   /** Entropy of the action distribution, in nats. */
   entropy: z.number(),
   policyVersion: z.int().nonnegative(),
+  /** Whether the action changed anything or told the agent anything new. */
+  effective: z.boolean(),
   /** Sum of the paid parts. */
   reward: z.number(),
   parts: z.array(rewardPartSchema),

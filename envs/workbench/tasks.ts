@@ -1,0 +1,74 @@
+import { LabError } from '../../src/domain/error.ts';
+import { createRandom, deriveSeed } from '../../src/domain/random.ts';
+import { type Catalog, formatTaskRef, type Split, type Task, type TaskRef } from '../../src/domain/task.ts';
+import { configReport } from './config-report.ts';
+import { copyDelete } from './copy-delete.ts';
+import type { Family } from './family.ts';
+import { moveRename } from './move-rename.ts';
+import { ordered } from './ordered.ts';
+import { reference } from './reference.ts';
+import { createNameSource, type Scenario, scenarioSchema } from './scenario.ts';
+import { VOCABULARY } from './vocabulary.ts';
+
+const ENVIRONMENT = 'workbench';
+const FAMILIES: readonly Family[] = [moveRename, configReport, reference, copyDelete, ordered];
+const FAMILY_BY_NAME = new Map(FAMILIES.map((family) => [family.name, family]));
+/** Tasks of one family. */
+const COUNTS: Readonly<Record<Split, number>> = { train: 1400, held_out: 100 };
+
+/** 7,000 training tasks and 500 held-out ones, in five families. */
+export const WORKBENCH_CATALOG: Catalog = {
+  env: ENVIRONMENT,
+  version: '1',
+  maxSteps: 30,
+  families: FAMILIES.map(({ name }) => ({ name, train: COUNTS.train, heldOut: COUNTS.held_out })),
+};
+
+/** Scenarios of the tasks made here, so that only tasks from elsewhere have to be validated. */
+const known = new WeakMap<object, Scenario>();
+
+/** Generates the task that a reference names: always the same one. Throws `environment-invalid` if there is none. */
+export function createTask(ref: TaskRef): Task {
+  const family = findFamily(ref);
+  if (ref.index >= COUNTS[ref.split]) {
+    throw new LabError('environment-invalid', {
+      message: `there is no task ${formatTaskRef(ref)}: ${ref.family} has ${COUNTS[ref.split]} ${ref.split} tasks`,
+      hint: `use an index from 0 to ${COUNTS[ref.split] - 1}.`,
+    });
+  }
+  const seed = taskSeed(ref);
+  const random = createRandom(seed);
+  const { text, scenario } = family.assign(random, createNameSource(VOCABULARY[ref.split], random));
+  const params = { ...scenario };
+  known.set(params, scenario);
+  return { ...ref, seed, difficulty: family.difficulty, text, params };
+}
+
+/** The scenario in a task's params. Throws `environment-invalid` if they are not a Workbench scenario. */
+export function scenarioOf(task: Task): Scenario {
+  const scenario = known.get(task.params);
+  if (scenario !== undefined) return scenario;
+  const parsed = scenarioSchema.safeParse(task.params);
+  if (parsed.success) return parsed.data;
+  throw new LabError('environment-invalid', {
+    message: `the params of task ${formatTaskRef(task)} are no Workbench scenario: ${parsed.error.issues[0]?.message}`,
+    hint: 'make the task with createTask.',
+    cause: parsed.error,
+  });
+}
+
+/** The family of a task. Throws `environment-invalid` if the Workbench has none of that name. */
+export function findFamily(ref: TaskRef): Family {
+  const family = ref.env === ENVIRONMENT ? FAMILY_BY_NAME.get(ref.family) : undefined;
+  if (family !== undefined) return family;
+  throw new LabError('environment-invalid', {
+    message: `there is no task ${formatTaskRef(ref)}: the environment is "${ENVIRONMENT}", its families are ${[...FAMILY_BY_NAME.keys()].join(', ')}`,
+    hint: 'name one of these families.',
+  });
+}
+
+/** Held-out seeds are odd and training seeds even: no task of one split can be generated in the other. */
+function taskSeed(ref: TaskRef): number {
+  const seed = deriveSeed(ENVIRONMENT, ref.family, ref.split, ref.index);
+  return ((seed & ~1) | (ref.split === 'held_out' ? 1 : 0)) >>> 0;
+}
