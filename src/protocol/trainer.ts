@@ -3,6 +3,7 @@ import { episodeIdSchema } from '../domain/id.ts';
 import { knobNameSchema, knobValuesSchema } from '../domain/knob.ts';
 import { policySpecSchema } from '../domain/policy-spec.ts';
 import { iterationMetricsSchema, knobChangeSchema } from '../domain/run.ts';
+import { helloSchema } from './version.ts';
 
 /** What the trainer is told once. Knobs come apart, since they change. */
 export const trainerSettingsSchema = z.object({
@@ -88,7 +89,7 @@ export type UpdateMetrics = Readonly<z.infer<typeof updateMetricsSchema>>;
 
 /** Trainer → run process. `ready` and `updated` carry `weights` and `optimiser` (float32). */
 export const fromTrainerSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('hello'), protocol: z.int(), pid: z.int(), version: z.string() }),
+  helloSchema,
   z.object({ type: z.literal('ready'), state: trainerStateSchema }),
   z.object({
     type: z.literal('updated'),

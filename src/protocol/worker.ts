@@ -3,9 +3,7 @@ import { assignmentSchema, episodeSummarySchema } from '../domain/episode.ts';
 import { policySpecSchema } from '../domain/policy-spec.ts';
 import { rewardRuleSchema } from '../domain/reward.ts';
 import { catalogSchema } from '../domain/task.ts';
-
-/** Version of the messages between the run process and its children; both must agree. */
-export const PROTOCOL_VERSION = 1;
+import { helloSchema } from './version.ts';
 
 export const workerSettingsSchema = z.object({
   worker: z.int().nonnegative(),
@@ -59,7 +57,7 @@ export type WorkerReport = Readonly<z.infer<typeof workerReportSchema>>;
  * sample tensors (see trainer.ts). `bytes` is what has to be acknowledged for it.
  */
 export const fromWorkerSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('hello'), protocol: z.int(), pid: z.int(), version: z.string() }),
+  helloSchema,
   z.object({ type: z.literal('ready'), catalog: catalogSchema }),
   z.object({ type: z.literal('claim'), count: z.int().positive() }),
   z.object({
@@ -69,12 +67,5 @@ export const fromWorkerSchema = z.discriminatedUnion('type', [
     bootstrapValue: z.number().nullable(),
   }),
   z.object({ type: z.literal('report'), report: workerReportSchema }),
-  z.object({
-    type: z.literal('stuck'),
-    episode: assignmentSchema.shape.id,
-    slot: z.int().nonnegative(),
-    stage: z.enum(['reset', 'step']),
-    ms: z.number(),
-  }),
 ]);
 export type FromWorker = Readonly<z.infer<typeof fromWorkerSchema>>;

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+
+/** Version of the messages between the run process and its children; both must agree. */
+export const PROTOCOL_VERSION = 1;
+
+/** First message of every child. */
+export const helloSchema = z.object({
+  type: z.literal('hello'),
+  protocol: z.int(),
+  pid: z.int(),
+  version: z.string(),
+});
+export type Hello = Readonly<z.infer<typeof helloSchema>>;

@@ -1,0 +1,68 @@
+import type { Config } from '../config/schema.ts';
+import { errorText, LabError } from '../domain/error.ts';
+import type { RunStore } from '../store/index-writer.ts';
+import { writeCheckpoint } from './checkpoint.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { Journal } from './journal.ts';
+import type { Progress } from './progress.ts';
+import type { TrainerLink } from './trainer-link.ts';
+
+/** The parts of a run that a checkpoint is made of. */
+export interface CheckpointSources {
+  readonly trainer: Pick<TrainerLink, 'snapshot'>;
+  readonly dispatcher: Pick<Dispatcher, 'curriculumState'>;
+  readonly progress: Pick<Progress, 'iteration' | 'elapsedS' | 'evaluations'>;
+  readonly store: Pick<RunStore, 'sync'>;
+  readonly journal: Journal;
+}
+
+/** Writes checkpoints of a run's newest good state. */
+export class CheckpointKeeper {
+  readonly #directory: string;
+  readonly #options: Config['checkpoint'];
+  readonly #sources: CheckpointSources;
+
+  constructor(directory: string, options: Config['checkpoint'], sources: CheckpointSources) {
+    this.#directory = directory;
+    this.#options = options;
+    this.#sources = sources;
+  }
+
+  /** Writes one now; returns its name. Throws `checkpoint-missing` before the trainer has been ready. */
+  write(): string {
+    const { trainer, dispatcher, progress, store, journal } = this.#sources;
+    const { snapshot } = trainer;
+    const curriculum = dispatcher.curriculumState();
+    if (snapshot === null || curriculum === null) {
+      throw new LabError('checkpoint-missing', {
+        message: 'there is nothing to keep yet: the run is still starting',
+        hint: 'try again when it is running',
+      });
+    }
+    const { state, weights, optimiser } = snapshot;
+    const { iteration, elapsedS, evaluations } = progress;
+    const name = writeCheckpoint(
+      this.#directory,
+      { iteration, elapsedS, evaluations, curriculum, trainer: state, weights, optimiser },
+      this.#options.keep,
+    );
+    store.sync();
+    journal.event('info', 'checkpoint', 'run', `wrote checkpoint ${name}`);
+    return name;
+  }
+
+  /** Writes one after every so many iterations. */
+  afterIteration(iteration: number): void {
+    if (iteration % this.#options.every === 0) this.tryWrite();
+  }
+
+  /** Writes one if there is anything to keep; failing is bad, but no reason to lose the run. */
+  tryWrite(): void {
+    try {
+      this.write();
+    } catch (thrown) {
+      if (thrown instanceof LabError && thrown.code === 'checkpoint-missing') return;
+      this.#sources.journal.event('error', 'checkpoint-failed', 'run', errorText(thrown));
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import { createConnection, type Socket } from 'node:net';
+import { hostname, userInfo } from 'node:os';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import { errorText, LabError } from '../domain/error.ts';
+import type { KnobName } from '../domain/knob.ts';
+import {
+  type KnobChange,
+  knobChangeSchema,
+  type RunManifest,
+  type RunStatus,
+  runStatusSchema,
+} from '../domain/run.ts';
+import { type ControlRequest, controlReplySchema } from '../protocol/control.ts';
+
+/** A client of one live run. Every call fails with `run-not-live` once the run is gone. */
+export interface ControlClient {
+  status(): Promise<RunStatus>;
+  /** Soft: episodes in flight are finished first. `now`: every slot stays where it is. */
+  pause(now: boolean): Promise<void>;
+  resume(): Promise<void>;
+  /** Asks the run to write a checkpoint and end; it has not ended yet when this returns. */
+  stop(): Promise<void>;
+  /** Resolves when the trainer has said at which minibatch the new values apply. */
+  set(knobs: Readonly<Partial<Record<KnobName, number>>>): Promise<KnobChange[]>;
+  checkpoint(): Promise<void>;
+  close(): void;
+}
+
+const CONNECT_TIMEOUT_MS = 2000;
+const REPLY_TIMEOUT_MS = 10_000;
+
+type Command = ControlRequest extends infer Request
+  ? Request extends ControlRequest
+    ? Omit<Request, 'id'>
+    : never
+  : never;
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: LabError) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** Connects to a run's control socket. Throws `run-not-live` when nobody listens there. */
+export async function connectControl(manifest: RunManifest): Promise<ControlClient> {
+  const socket = await openSocket(manifest);
+  const waiting = new Map<number, Waiting>();
+  let sequence = 0;
+  const who = `${userName()}@${hostname()}`;
+
+  const failAll = (reason: string): void => {
+    for (const { reject, timer } of waiting.values()) {
+      clearTimeout(timer);
+      reject(notLive(manifest.id, reason));
+    }
+    waiting.clear();
+  };
+  socket.on('close', () => failAll('it closed the connection'));
+  socket.on('error', (error) => failAll(error.message));
+  createInterface({ input: socket }).on('line', (line) => settle(waiting, line));
+
+  const request = async (command: Command): Promise<unknown> => {
+    if (socket.destroyed) throw notLive(manifest.id, 'the connection is closed');
+    const id = ++sequence;
+    return await new Promise<unknown>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.delete(id);
+        reject(notLive(manifest.id, `no answer to "${command.command}" within ${REPLY_TIMEOUT_MS / 1000} s`));
+      }, REPLY_TIMEOUT_MS);
+      waiting.set(id, { resolve, reject, timer });
+      socket.write(`${JSON.stringify({ id, ...command })}\n`);
+    });
+  };
+
+  return {
+    status: async () => runStatusSchema.parse(await request({ command: 'status' })),
+    pause: async (now) => void (await request({ command: 'pause', who, now })),
+    resume: async () => void (await request({ command: 'resume', who })),
+    stop: async () => void (await request({ command: 'stop', who })),
+    set: async (knobs) => z.array(knobChangeSchema).parse(await request({ command: 'set', who, knobs })),
+    checkpoint: async () => void (await request({ command: 'checkpoint', who })),
+    close: () => void socket.destroy(),
+  };
+}
+
+function settle(waiting: Map<number, Waiting>, line: string): void {
+  let reply: z.infer<typeof controlReplySchema>;
+  try {
+    reply = controlReplySchema.parse(JSON.parse(line));
+  } catch {
+    // A reply that cannot be read leaves its request to the timeout.
+    return;
+  }
+  const entry = reply.id === null ? undefined : waiting.get(reply.id);
+  if (reply.id === null || entry === undefined) return;
+  waiting.delete(reply.id);
+  clearTimeout(entry.timer);
+  if (reply.ok) entry.resolve(reply.result);
+  else {
+    const { code, message, hint } = reply.error;
+    entry.reject(new LabError(code, hint === null ? { message } : { message, hint }));
+  }
+}
+
+async function openSocket(manifest: RunManifest): Promise<Socket> {
+  return await new Promise<Socket>((resolve, reject) => {
+    const socket = createConnection(manifest.socket);
+    const fail = (reason: string): void => {
+      socket.destroy();
+      reject(notLive(manifest.id, reason));
+    };
+    socket.setTimeout(CONNECT_TIMEOUT_MS, () => fail('its control socket does not answer'));
+    socket.once('error', (error) => fail(errorText(error)));
+    socket.once('connect', () => {
+      socket.setTimeout(0);
+      resolve(socket);
+    });
+  });
+}
+
+function notLive(id: string, reason: string): LabError {
+  return new LabError('run-not-live', {
+    message: `run ${id} does not answer: ${reason}`,
+    hint: `start it again from its last checkpoint with: agentrl-lab resume ${id}`,
+  });
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'unknown';
+  }
+}

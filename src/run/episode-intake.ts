@@ -1,0 +1,60 @@
+import { errorText, LabError } from '../domain/error.ts';
+import type { RunStore } from '../store/index-writer.ts';
+import type { DeliveredEpisode } from './worker-pool.ts';
+
+export interface ReceivedEpisode extends DeliveredEpisode {
+  readonly worker: number;
+}
+
+export interface EpisodeIntakeOptions {
+  /** These are on disk: they may be acknowledged and used. */
+  readonly onStored: (episodes: readonly ReceivedEpisode[]) => void;
+  /** Nothing can be stored; what is waiting is kept until `flush` succeeds. */
+  readonly onFailed: (error: LabError) => void;
+}
+
+const EMPTY_BODY = Buffer.from('{"lines":[],"candidateSets":[],"steps":[],"finalObservation":[]}');
+
+/** Stores what arrives within one turn of the event loop in one go, and only then lets it count. */
+export class EpisodeIntake {
+  readonly #store: RunStore;
+  readonly #options: EpisodeIntakeOptions;
+  #waiting: ReceivedEpisode[] = [];
+  #scheduled = false;
+
+  constructor(store: RunStore, options: EpisodeIntakeOptions) {
+    this.#store = store;
+    this.#options = options;
+  }
+
+  add(episode: ReceivedEpisode): void {
+    this.#waiting.push(episode);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.flush();
+    });
+  }
+
+  /** Stores what is waiting. Returns whether that worked. */
+  flush(): boolean {
+    if (this.#waiting.length === 0) return true;
+    const batch = this.#waiting;
+    try {
+      this.#store.appendEpisodes(
+        batch.map(({ summary, attachments }) => ({ summary, body: attachments['body'] ?? EMPTY_BODY })),
+      );
+    } catch (thrown) {
+      this.#options.onFailed(
+        thrown instanceof LabError
+          ? thrown
+          : new LabError('store-failed', { message: errorText(thrown), cause: thrown }),
+      );
+      return false;
+    }
+    this.#waiting = [];
+    this.#options.onStored(batch);
+    return true;
+  }
+}

@@ -1,0 +1,109 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadConfig } from '../config/load.ts';
+import { errorText, LabError } from '../domain/error.ts';
+import type { RunManifest } from '../domain/run.ts';
+import type { ControlRequest } from '../protocol/control.ts';
+import { openRunStore } from '../store/index-writer.ts';
+import { lockRun, type RunPaths, readManifest, runPaths, writeManifest } from '../store/run-directory.ts';
+import { loadCheckpoint } from './checkpoint.ts';
+import { ControlServer } from './control-server.ts';
+import { Run } from './run.ts';
+
+/** Entry of a run process: `main.js RUNS_DIRECTORY RUN_ID`. The directory, its manifest and config exist already. */
+
+const [runsDirectory = '', runId = ''] = process.argv.slice(2);
+const paths = runPaths(runsDirectory, runId);
+
+// Its own text goes to the log file: stdout and stderr may be a terminal that is long gone.
+const logPath = join(paths.logs, 'run.log');
+function log(line: string): void {
+  try {
+    appendFileSync(logPath, `${new Date().toISOString()} ${line}\n`);
+  } catch {
+    // A full disk must not end the run by way of its log.
+  }
+}
+
+async function main(): Promise<void> {
+  const lock = lockRun(paths);
+  const manifest: RunManifest = { ...readManifest(paths), pid: process.pid };
+  try {
+    await work(manifest);
+  } finally {
+    lock.release();
+  }
+}
+
+async function work(manifest: RunManifest): Promise<void> {
+  const { config } = loadConfig(readFileSync(paths.config, 'utf8'), { file: paths.config });
+  const store = openRunStore(paths);
+  try {
+    const { checkpoint, skipped } = loadCheckpoint(paths.checkpoints);
+    for (const error of skipped) {
+      log(`warning checkpoint-skipped: ${error.message}`);
+      store.appendEvent({
+        time: Date.now(),
+        level: 'warning',
+        kind: 'checkpoint-skipped',
+        subject: 'run',
+        message: `${error.message}; an older checkpoint is used`,
+      });
+    }
+    const run = new Run({ config, manifest, paths, store, checkpoint, log });
+    const server = new ControlServer(manifest.socket, async (request) => await answer(run, request));
+    writeManifest(paths, { ...manifest, state: 'starting', reason: null });
+    await server.listen();
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => run.stop(signal));
+    process.on('SIGHUP', () => log('the terminal is gone; the run goes on'));
+    run.start();
+    await run.done;
+    await server.close();
+  } finally {
+    store.close();
+  }
+}
+
+async function answer(run: Run, request: ControlRequest): Promise<unknown> {
+  switch (request.command) {
+    case 'status':
+      return run.status();
+    case 'pause':
+      return run.pause(request.who, request.now);
+    case 'resume':
+      return run.resume(request.who);
+    case 'stop':
+      return run.stop(request.who);
+    case 'set':
+      return await run.set(request.who, request.knobs);
+    case 'checkpoint':
+      return run.checkpoint();
+  }
+}
+
+/** The last thing an attempt that failed does: the manifest says why. */
+function recordFailure(at: RunPaths, thrown: unknown): void {
+  const text = errorText(thrown);
+  log(`error run-failed: ${thrown instanceof Error ? (thrown.stack ?? text) : text}`);
+  // Somebody else's run must not be marked as failed.
+  if (thrown instanceof LabError && thrown.code === 'run-locked') return;
+  try {
+    writeManifest(at, { ...readManifest(at), state: 'failed', reason: text, pid: null });
+  } catch (second) {
+    log(`the manifest could not be written: ${errorText(second)}`);
+  }
+}
+
+process.on('uncaughtException', (thrown) => {
+  recordFailure(paths, thrown);
+  process.exit(1);
+});
+
+try {
+  await main();
+  process.exit(0);
+} catch (thrown) {
+  recordFailure(paths, thrown);
+  process.stderr.write(`${errorText(thrown)}\n`);
+  process.exit(1);
+}

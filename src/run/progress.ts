@@ -1,0 +1,131 @@
+import type { EpisodeSummary } from '../domain/episode.ts';
+import type { Evaluation, IterationMetrics, RunStatus } from '../domain/run.ts';
+import type { UpdateMetrics } from '../protocol/trainer.ts';
+import { Interval } from './interval.ts';
+import type { QueuedSamples } from './sample-queue.ts';
+import { Stopwatch } from './stopwatch.ts';
+
+export interface Totals {
+  readonly episodes: number;
+  readonly envSteps: number;
+  readonly voidEpisodes: number;
+}
+
+/** Where a resumed run goes on from. */
+export interface ProgressStart {
+  readonly iteration: number;
+  readonly elapsedS: number;
+  readonly evaluations: readonly Evaluation[];
+}
+
+/** Counts and clocks of a run: makes the rows of metrics. Times are seconds of running time, pauses excluded. */
+export class Progress {
+  readonly #watch: Stopwatch;
+  readonly #evaluations = new Map<Evaluation['mode'], Evaluation>();
+  #iteration: number;
+  #totals: Totals;
+  #interval = new Interval();
+  #batch = { episodes: 0, steps: 0 };
+  #intervalSince: number;
+  #updateSince = 0;
+  #evaluationSince = 0;
+  #evalS = 0;
+  policyVersion = 0;
+
+  constructor(totals: Totals, start: ProgressStart | null) {
+    const { episodes, envSteps, voidEpisodes } = totals;
+    this.#totals = { episodes, envSteps, voidEpisodes };
+    this.#iteration = start?.iteration ?? 0;
+    this.#watch = new Stopwatch(start?.elapsedS ?? 0);
+    this.#intervalSince = this.#watch.seconds();
+    for (const evaluation of start?.evaluations ?? []) this.#evaluations.set(evaluation.mode, evaluation);
+  }
+
+  /** The last iteration that was completed. */
+  get iteration(): number {
+    return this.#iteration;
+  }
+
+  get elapsedS(): number {
+    return this.#watch.seconds();
+  }
+
+  /** The newest evaluation in each action mode. */
+  get evaluations(): Evaluation[] {
+    return [...this.#evaluations.values()];
+  }
+
+  totals(): Pick<
+    RunStatus,
+    'iteration' | 'policyVersion' | 'elapsedS' | 'episodes' | 'envSteps' | 'voidEpisodes'
+  > {
+    const { iteration, elapsedS, policyVersion } = this;
+    return { iteration, elapsedS, policyVersion, ...this.#totals };
+  }
+
+  setRunning(running: boolean): void {
+    if (running) this.#watch.start();
+    else this.#watch.stop();
+  }
+
+  /** A training episode has been stored. */
+  add(summary: EpisodeSummary): void {
+    this.#interval.add(summary);
+    const { episodes, envSteps, voidEpisodes } = this.#totals;
+    this.#totals = {
+      episodes: episodes + 1,
+      envSteps: envSteps + summary.steps,
+      voidEpisodes: voidEpisodes + Number(summary.trust === 'void'),
+    };
+  }
+
+  beginUpdate(batch: readonly QueuedSamples[]): void {
+    this.#updateSince = this.#watch.seconds();
+    this.#batch = {
+      episodes: batch.length,
+      steps: batch.reduce((sum, { header }) => sum + header.steps, 0),
+    };
+  }
+
+  beginEvaluation(): void {
+    this.#evaluationSince = this.#watch.seconds();
+  }
+
+  finishEvaluation(results: readonly Evaluation[]): void {
+    this.#evalS += this.#watch.seconds() - this.#evaluationSince;
+    for (const result of results) this.#evaluations.set(result.mode, result);
+  }
+
+  /** Closes the interval that ended with this update, and gives its row of metrics. */
+  finishIteration(iteration: number, attempt: number, update: UpdateMetrics): IterationMetrics {
+    const now = this.#watch.seconds();
+    const evalS = this.#evalS;
+    const sampled = this.#evaluations.get('sampled');
+    const greedy = this.#evaluations.get('greedy');
+    const row: IterationMetrics = {
+      ...update,
+      ...this.#totals,
+      ...this.#interval.means(),
+      iteration,
+      attempt,
+      policyVersion: this.policyVersion,
+      time: Date.now(),
+      elapsedS: now,
+      envStepsPerS: this.#interval.steps / Math.max(1e-3, now - this.#intervalSince - evalS),
+      batchEpisodes: this.#batch.episodes,
+      batchSteps: this.#batch.steps,
+      voidShare: this.#interval.voidShare,
+      heldOutSuccess: sampled?.success ?? null,
+      heldOutByFamily: sampled?.byFamily ?? {},
+      heldOutGreedy: greedy?.success ?? null,
+      heldOutGreedyByFamily: greedy?.byFamily ?? {},
+      sampleS: Math.max(0, this.#updateSince - this.#intervalSince - evalS),
+      evalS,
+    };
+    this.#iteration = iteration;
+    this.#interval = new Interval();
+    this.#intervalSince = now;
+    this.#evalS = 0;
+    return row;
+  }
+}

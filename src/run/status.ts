@@ -1,0 +1,15 @@
+import type { Config } from '../config/schema.ts';
+import type { RunManifest, RunStatus } from '../domain/run.ts';
+
+/** The part of a status that says which run, and which process, is talking. */
+export function identity(
+  manifest: RunManifest,
+): Pick<RunStatus, 'id' | 'name' | 'state' | 'reason' | 'attempt' | 'pid' | 'time'> {
+  const { id, name, state, reason, attempt } = manifest;
+  return { id, name, state, reason, attempt, pid: process.pid, time: Date.now() };
+}
+
+/** The part of a status that says where the config ends the run and its batches. */
+export function limits({ stop, sampling }: Config): Pick<RunStatus, 'limitS' | 'batchSteps'> {
+  return { limitS: stop.minutes === null ? null : stop.minutes * 60, batchSteps: sampling.batchSteps };
+}

@@ -1,0 +1,219 @@
+import { LabError } from '../domain/error.ts';
+import type { HostSpec } from '../domain/host.ts';
+import { checkKnob, KNOB_NAMES, type KnobName, type KnobValues } from '../domain/knob.ts';
+import type { ChildStatus, KnobChange } from '../domain/run.ts';
+import type { Attachments } from '../protocol/frame.ts';
+import {
+  type FromTrainer,
+  fromTrainerSchema,
+  type ToTrainer,
+  type TrainerSettings,
+  type TrainerState,
+  type UpdateMetrics,
+} from '../protocol/trainer.ts';
+import { ChildLink, type RestartPolicy } from './child-link.ts';
+import type { QueuedSamples } from './sample-queue.ts';
+
+/** Weights, Adam's moments and the rest: enough to start a trainer that goes on as if nothing had happened. */
+export interface TrainerSnapshot {
+  readonly state: TrainerState;
+  readonly weights: Uint8Array;
+  readonly optimiser: Uint8Array;
+}
+
+export interface TrainerLinkOptions {
+  readonly host: HostSpec;
+  readonly restart: RestartPolicy;
+  readonly settings: TrainerSettings;
+  /** Knobs of a run that begins; a snapshot brings its own. */
+  readonly knobs: KnobValues;
+  readonly snapshot: TrainerSnapshot | null;
+  readonly onReady: (snapshot: TrainerSnapshot) => void;
+  readonly onUpdated: (iteration: number, metrics: UpdateMetrics) => void;
+  readonly onRejected: (iteration: number, reason: string) => void;
+  readonly onKnob: (change: KnobChange) => void;
+  readonly onStderr: (line: string) => void;
+  readonly onLost: (reason: string, retryMs: number | null) => void;
+}
+
+interface PendingUpdate {
+  readonly iteration: number;
+  readonly batch: readonly QueuedSamples[];
+}
+
+interface PendingSet {
+  readonly knob: KnobName;
+  readonly resolve: (change: KnobChange) => void;
+  readonly reject: (error: LabError) => void;
+}
+
+/** The trainer as the run process sees it: survives its process, which is started again from the last good state. */
+export class TrainerLink {
+  readonly #options: TrainerLinkOptions;
+  readonly #link: ChildLink<ToTrainer, FromTrainer>;
+  #snapshot: TrainerSnapshot | null;
+  #update: PendingUpdate | null = null;
+  #sets: PendingSet[] = [];
+  #paused = false;
+
+  constructor(options: TrainerLinkOptions) {
+    this.#options = options;
+    this.#snapshot = options.snapshot;
+    this.#link = new ChildLink<ToTrainer, FromTrainer>({
+      role: 'trainer',
+      index: 0,
+      host: options.host,
+      restart: options.restart,
+      schema: fromTrainerSchema,
+      onHello: () => this.#begin(),
+      onMessage: (message, attachments) => this.#receive(message, attachments),
+      onStderr: options.onStderr,
+      onLost: (reason, retryMs) => {
+        for (const { reject } of this.#sets) reject(goneError(reason));
+        this.#sets = [];
+        options.onLost(reason, retryMs);
+      },
+    });
+  }
+
+  get name(): string {
+    return this.#link.name;
+  }
+
+  get ready(): boolean {
+    return this.#link.state === 'ready';
+  }
+
+  get updating(): boolean {
+    return this.#update !== null;
+  }
+
+  /** The newest good state; null before the trainer was ready for the first time. */
+  get snapshot(): TrainerSnapshot | null {
+    return this.#snapshot;
+  }
+
+  get knobs(): KnobValues {
+    return this.#snapshot?.state.knobs ?? this.#options.knobs;
+  }
+
+  status(): ChildStatus {
+    return { ...this.#link.status(), slots: 0, busySlots: 0, rssMiB: 0 };
+  }
+
+  start(): void {
+    this.#link.start();
+  }
+
+  checkHeartbeat(): void {
+    this.#link.checkHeartbeat();
+  }
+
+  revive(): void {
+    this.#link.revive();
+  }
+
+  /** Trains on a batch. It is kept until the answer has come, and sent again to a restarted trainer. */
+  update(iteration: number, batch: readonly QueuedSamples[]): void {
+    this.#update = { iteration, batch };
+    if (this.ready) this.#sendUpdate();
+  }
+
+  /** Between two minibatches: rest, or go on. */
+  setPaused(paused: boolean): void {
+    if (paused === this.#paused) return;
+    this.#paused = paused;
+    this.#link.send({ type: paused ? 'pause' : 'resume' });
+  }
+
+  /** Changes knobs; refuses all of them when one is out of range. Resolves with what the trainer says of each. */
+  async setAll(knobs: Readonly<Partial<Record<KnobName, number>>>, who: string): Promise<KnobChange[]> {
+    const wanted = KNOB_NAMES.flatMap((knob) => {
+      const value = knobs[knob];
+      return value === undefined ? [] : [{ knob, value: checkKnob(knob, value) }];
+    });
+    if (!this.ready) throw goneError('it is being started');
+    return await Promise.all(wanted.map(async ({ knob, value }) => await this.#set(knob, value, who)));
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    await this.#link.stop({ type: 'stop' }, graceMs);
+  }
+
+  async #set(knob: KnobName, value: number, who: string): Promise<KnobChange> {
+    return await new Promise<KnobChange>((resolve, reject) => {
+      this.#sets.push({ knob, resolve, reject });
+      this.#link.send({ type: 'set', knob, value, who });
+    });
+  }
+
+  #begin(): void {
+    const { settings } = this.#options;
+    const from = this.#snapshot;
+    this.#link.send(
+      { type: 'start', settings, knobs: this.knobs, state: from?.state ?? null },
+      from === null ? {} : { weights: from.weights, optimiser: from.optimiser },
+    );
+  }
+
+  #sendUpdate(): void {
+    if (this.#update === null) return;
+    for (const { header, tensors } of this.#update.batch) {
+      this.#link.send({ type: 'samples', samples: header }, tensors);
+    }
+    this.#link.send({ type: 'update', iteration: this.#update.iteration });
+  }
+
+  #receive(message: FromTrainer, attachments: Attachments): void {
+    switch (message.type) {
+      case 'ready':
+        this.#link.markReady();
+        this.#keep(message.state, attachments);
+        if (this.#paused) this.#link.send({ type: 'pause' });
+        if (this.#snapshot !== null) this.#options.onReady(this.#snapshot);
+        this.#sendUpdate();
+        break;
+      case 'updated':
+        this.#link.markUseful();
+        this.#update = null;
+        this.#keep(message.state, attachments);
+        this.#options.onUpdated(message.iteration, message.metrics);
+        break;
+      case 'rejected':
+        this.#update = null;
+        this.#options.onRejected(message.iteration, message.reason);
+        break;
+      case 'knob':
+        this.#acknowledge(message.change);
+        break;
+      case 'hello':
+      case 'alive':
+        break;
+    }
+  }
+
+  #keep(state: TrainerState, attachments: Attachments): void {
+    const { weights, optimiser } = attachments;
+    if (weights === undefined || optimiser === undefined) return;
+    // The attachments are views into a receive buffer: copy, or that buffer lives as long as they do.
+    this.#snapshot = { state, weights: Uint8Array.from(weights), optimiser: Uint8Array.from(optimiser) };
+  }
+
+  #acknowledge(change: KnobChange): void {
+    if (this.#snapshot !== null) {
+      const knobs = { ...this.#snapshot.state.knobs, [change.knob]: change.to };
+      this.#snapshot = { ...this.#snapshot, state: { ...this.#snapshot.state, knobs } };
+    }
+    this.#options.onKnob(change);
+    const at = this.#sets.findIndex((set) => set.knob === change.knob);
+    const [set] = at < 0 ? [] : this.#sets.splice(at, 1);
+    set?.resolve(change);
+  }
+}
+
+function goneError(reason: string): LabError {
+  return new LabError('child-failed', {
+    message: `the trainer cannot take knobs just now: ${reason}`,
+    hint: 'try again when it is ready',
+  });
+}

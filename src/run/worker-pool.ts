@@ -1,0 +1,238 @@
+import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
+import type { HostSpec } from '../domain/host.ts';
+import type { ChildStatus } from '../domain/run.ts';
+import type { Catalog } from '../domain/task.ts';
+import type { Attachments } from '../protocol/frame.ts';
+import { STUCK_PREFIX } from '../protocol/lifeline.ts';
+import {
+  type FromWorker,
+  fromWorkerSchema,
+  type ToWorker,
+  type WorkerReport,
+  type WorkerSettings,
+} from '../protocol/worker.ts';
+import { ChildLink, type RestartPolicy } from './child-link.ts';
+
+/** A step or reset that a worker's watching thread killed it for. */
+export interface StuckEpisode {
+  /** Dispatch number of the episode. */
+  readonly sequence: number;
+  readonly stage: 'reset' | 'step';
+  readonly ms: number;
+}
+
+export interface DeliveredEpisode {
+  readonly summary: EpisodeSummary;
+  readonly bytes: number;
+  readonly bootstrapValue: number | null;
+  readonly attachments: Attachments;
+}
+
+export interface WorkerPoolOptions {
+  readonly hosts: readonly HostSpec[];
+  readonly slots: number;
+  readonly restart: RestartPolicy;
+  /** What every worker is told, but for its number, host and share of the slots. */
+  readonly settings: Omit<WorkerSettings, 'worker' | 'host' | 'slots'>;
+  readonly onReady: (catalog: Catalog) => void;
+  /** A worker has room for more episodes: `nextFor` will be asked. */
+  readonly onRoom: () => void;
+  readonly onEpisode: (worker: number, episode: DeliveredEpisode) => void;
+  readonly onLost: (
+    worker: number,
+    reason: string,
+    retryMs: number | null,
+    stuck: StuckEpisode | null,
+  ) => void;
+  readonly onStderr: (worker: number, line: string) => void;
+}
+
+interface Member {
+  readonly link: ChildLink<ToWorker, FromWorker>;
+  readonly settings: WorkerSettings;
+  credits: number;
+  report: WorkerReport | null;
+  stuck: StuckEpisode | null;
+}
+
+/** How long throughput is averaged over, ms. */
+const RATE_WINDOW_MS = 3000;
+
+/** All workers of a run, on all hosts. */
+export class WorkerPool {
+  readonly #members: Member[] = [];
+  readonly #recent: { time: number; steps: number }[] = [];
+  #weights: { policyVersion: number; bytes: Uint8Array } | null = null;
+  #held = true;
+
+  constructor(options: WorkerPoolOptions) {
+    const places = options.hosts.flatMap((host) => Array.from({ length: host.workers }, () => host));
+    for (const [index, host] of places.entries()) {
+      const slots = Math.floor(options.slots / places.length) + Number(index < options.slots % places.length);
+      const settings = { ...options.settings, worker: index, host: host.name, slots };
+      this.#members.push(this.#createMember(options, host, settings));
+    }
+  }
+
+  get size(): number {
+    return this.#members.length;
+  }
+
+  get readyCount(): number {
+    return this.#members.filter(({ link }) => link.state === 'ready').length;
+  }
+
+  /** Names of the workers that were given up. */
+  get dead(): string[] {
+    return this.#members.filter(({ link }) => link.state === 'dead').map(({ link }) => link.name);
+  }
+
+  get held(): boolean {
+    return this.#held;
+  }
+
+  name(worker: number): string {
+    return this.#members[worker]?.link.name ?? `worker ${worker}`;
+  }
+
+  hostName(worker: number): string {
+    return this.#members[worker]?.settings.host ?? '';
+  }
+
+  status(): ChildStatus[] {
+    return this.#members.map(({ link, settings, report }) => ({
+      ...link.status(),
+      slots: settings.slots,
+      busySlots: link.state === 'ready' ? (report?.busySlots ?? 0) : 0,
+      rssMiB: report?.rssMiB ?? 0,
+    }));
+  }
+
+  /** Environment steps per second over the last seconds, all workers. */
+  stepsPerS(): number {
+    const since = Date.now() - RATE_WINDOW_MS;
+    while ((this.#recent[0]?.time ?? since) < since) this.#recent.shift();
+    const steps = this.#recent.reduce((sum, entry) => sum + entry.steps, 0);
+    return (steps * 1000) / RATE_WINDOW_MS;
+  }
+
+  start(): void {
+    for (const { link } of this.#members) link.start();
+  }
+
+  checkHeartbeats(): void {
+    for (const { link } of this.#members) link.checkHeartbeat();
+  }
+
+  revive(): void {
+    for (const { link } of this.#members) link.revive();
+  }
+
+  /** Gives every worker, and each that starts later, these weights. */
+  broadcast(policyVersion: number, bytes: Uint8Array): void {
+    this.#weights = { policyVersion, bytes };
+    for (const { link } of this.#members) {
+      if (link.state === 'ready') link.send({ type: 'weights', policyVersion }, { weights: bytes });
+    }
+  }
+
+  /** Stops or continues stepping everywhere. */
+  setHeld(held: boolean): void {
+    if (held === this.#held) return;
+    this.#held = held;
+    for (const { link } of this.#members) {
+      if (link.state === 'ready') link.send({ type: held ? 'hold' : 'go' });
+    }
+  }
+
+  /** Asks `next` for an episode for each that a worker has room for, until it has none. */
+  fill(next: (worker: number) => Assignment | null): void {
+    for (const [index, member] of this.#members.entries()) {
+      if (member.link.state !== 'ready') continue;
+      const episodes: Assignment[] = [];
+      while (member.credits > 0) {
+        const assignment = next(index);
+        if (assignment === null) break;
+        member.credits--;
+        episodes.push(assignment);
+      }
+      if (episodes.length > 0) member.link.send({ type: 'dispatch', episodes });
+    }
+  }
+
+  ack(worker: number, bytes: number): void {
+    this.#members[worker]?.link.send({ type: 'ack', bytes });
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    await Promise.all(this.#members.map(async ({ link }) => await link.stop({ type: 'stop' }, graceMs)));
+  }
+
+  #createMember(options: WorkerPoolOptions, host: HostSpec, settings: WorkerSettings): Member {
+    const index = settings.worker;
+    const member: Member = {
+      settings,
+      credits: 0,
+      report: null,
+      stuck: null,
+      link: new ChildLink<ToWorker, FromWorker>({
+        role: 'worker',
+        index,
+        host,
+        restart: options.restart,
+        schema: fromWorkerSchema,
+        onHello: () => member.link.send({ type: 'start', settings }),
+        onMessage: (message, attachments) => this.#receive(options, member, message, attachments),
+        onStderr: (line) => {
+          member.stuck = parseStuck(line) ?? member.stuck;
+          options.onStderr(index, line);
+        },
+        onLost: (reason, retryMs) => {
+          const { stuck } = member;
+          member.stuck = null;
+          member.credits = 0;
+          member.report = null;
+          options.onLost(index, reason, retryMs, stuck);
+        },
+      }),
+    };
+    return member;
+  }
+
+  #receive(options: WorkerPoolOptions, member: Member, message: FromWorker, attachments: Attachments): void {
+    const { link, settings } = member;
+    switch (message.type) {
+      case 'ready':
+        link.markReady();
+        if (this.#weights !== null) {
+          const { policyVersion, bytes } = this.#weights;
+          link.send({ type: 'weights', policyVersion }, { weights: bytes });
+        }
+        if (!this.#held) link.send({ type: 'go' });
+        options.onReady(message.catalog);
+        break;
+      case 'claim':
+        member.credits += message.count;
+        options.onRoom();
+        break;
+      case 'episode': {
+        link.markUseful();
+        const { summary, bytes, bootstrapValue } = message;
+        options.onEpisode(settings.worker, { summary, bytes, bootstrapValue, attachments });
+        break;
+      }
+      case 'report':
+        member.report = message.report;
+        this.#recent.push({ time: Date.now(), steps: message.report.steps });
+        break;
+      case 'hello':
+        break;
+    }
+  }
+}
+
+function parseStuck(line: string): StuckEpisode | null {
+  const [prefix, sequence, stage, ms] = line.split(' ');
+  if (prefix !== STUCK_PREFIX) return null;
+  return { sequence: Number(sequence), stage: stage === '0' ? 'reset' : 'step', ms: Number(ms) };
+}

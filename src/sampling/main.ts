@@ -1,0 +1,81 @@
+import { findEnvironment } from '../../envs/registry.ts';
+import { errorText } from '../domain/error.ts';
+import { connectToParent } from '../protocol/child.ts';
+import { startLifeline } from '../protocol/lifeline.ts';
+import { type FromWorker, type ToWorker, toWorkerSchema, type WorkerSettings } from '../protocol/worker.ts';
+import { SamplingWorker } from './worker.ts';
+
+/** Entry of a worker process: see src/protocol/worker.ts for what it is told and what it says. */
+
+const REPORT_INTERVAL_MS = 500;
+
+let worker: SamplingWorker | null = null;
+/** Messages are handled one after another: what follows `start` waits until the slots are built. */
+let previous: Promise<void> = Promise.resolve();
+
+const connection = connectToParent<ToWorker, FromWorker>({
+  schema: toWorkerSchema,
+  onMessage: (message, attachments) => {
+    previous = handleAfter(previous, message, attachments['weights']);
+  },
+  onEnd: async () => await worker?.stop(),
+});
+
+async function handleAfter(
+  before: Promise<void>,
+  message: ToWorker,
+  weights: Uint8Array | undefined,
+): Promise<void> {
+  await before;
+  try {
+    await handle(message, weights);
+  } catch (thrown) {
+    process.stderr.write(`${errorText(thrown)}\n`);
+    process.exit(1);
+  }
+}
+
+async function start(settings: WorkerSettings): Promise<void> {
+  const definition = findEnvironment(settings.env.name);
+  const created = await SamplingWorker.create({
+    settings,
+    definition,
+    lifeline: startLifeline(settings.stepTimeoutMs),
+    send: (message, attachments) => void connection.send(message, attachments),
+  });
+  worker = created;
+  setInterval(() => {
+    created.checkDeadlines();
+    connection.send({ type: 'report', report: created.report() });
+  }, REPORT_INTERVAL_MS).unref();
+  connection.send({ type: 'ready', catalog: definition.catalog });
+}
+
+async function handle(message: ToWorker, weights: Uint8Array | undefined): Promise<void> {
+  if (message.type === 'start') {
+    await start(message.settings);
+    return;
+  }
+  if (worker === null) throw new Error(`"${message.type}" came before "start"`);
+  switch (message.type) {
+    case 'weights':
+      if (weights === undefined) throw new Error('"weights" came without its attachment');
+      worker.load(new Float32Array(Uint8Array.from(weights).buffer), message.policyVersion);
+      break;
+    case 'dispatch':
+      worker.dispatch(message.episodes);
+      break;
+    case 'hold':
+      worker.hold();
+      break;
+    case 'go':
+      worker.go();
+      break;
+    case 'ack':
+      worker.ack(message.bytes);
+      break;
+    case 'stop':
+      await worker.stop();
+      process.exit(0);
+  }
+}

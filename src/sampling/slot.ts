@@ -1,0 +1,285 @@
+import type { Environment, EnvironmentDefinition, Eventual, StepResult } from '../../envs/contract.ts';
+import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
+import { errorText } from '../domain/error.ts';
+import { type FailureType, failureTrust } from '../domain/failure.ts';
+import type { ActionLayout } from '../domain/policy-spec.ts';
+import { createRandom, deriveSeed, type RandomStream } from '../domain/random.ts';
+import type { Observation } from '../domain/space.ts';
+import type { Task } from '../domain/task.ts';
+import type { Attachments } from '../protocol/frame.ts';
+import type { Lifeline } from '../protocol/lifeline.ts';
+import type { WorkerSettings } from '../protocol/worker.ts';
+import { type Aggregator, createAggregator } from '../rewards/aggregator.ts';
+import { findBehaviours } from '../rewards/behaviours.ts';
+import { createPenaltyTracker, type PenaltyTracker } from '../rewards/penalties.ts';
+import { type Decision, EpisodeRecorder } from './episode-recorder.ts';
+import { SampleBuffer, type SampleRow } from './sample-buffer.ts';
+
+/**
+ * `free`: no episode · `ready`: an observation waits for the policy · `busy`: the environment works on a step or reset ·
+ * `closing`: truncated, and the value of the last observation is wanted for bootstrapping.
+ */
+export type SlotState = 'free' | 'ready' | 'busy' | 'closing';
+
+/** Stages as numbers, for the watching thread. */
+export const STAGES = ['reset', 'step'] as const;
+
+export interface FinishedEpisode {
+  readonly summary: EpisodeSummary;
+  readonly body: Uint8Array;
+  /** Null for episodes that are not trained on. */
+  readonly tensors: Attachments | null;
+  readonly bootstrapValue: number | null;
+}
+
+/** What slots of one worker share. */
+export interface SlotContext {
+  readonly settings: WorkerSettings;
+  readonly definition: EnvironmentDefinition;
+  readonly layout: ActionLayout;
+  readonly lifeline: Lifeline;
+  readonly onFinished: (slot: Slot, episode: FinishedEpisode) => void;
+  /** An environment that was waited for has answered: the slot is ready again. */
+  readonly onReady: () => void;
+}
+
+interface Ending {
+  readonly terminated: boolean;
+  readonly truncated: boolean;
+  readonly success: boolean;
+  readonly failure: FailureType | null;
+  readonly detail: string | null;
+}
+
+/** One live environment and the episode in it. */
+export class Slot {
+  readonly #context: SlotContext;
+  readonly #index: number;
+  readonly #aggregator: Aggregator;
+  readonly #penalties: PenaltyTracker = createPenaltyTracker();
+  readonly #recorder = new EpisodeRecorder();
+  readonly #samples: SampleBuffer;
+  #env: Environment;
+  #state: SlotState = 'free';
+  #assignment: Assignment | null = null;
+  #task: Task | null = null;
+  #observation: Observation | null = null;
+  #random: RandomStream = createRandom(0);
+  #ending: Ending | null = null;
+  #startedAt = 0;
+  #busySince = 0;
+  #firstPolicyVersion = 0;
+  #policyVersion = 0;
+  /** Counts episodes of this slot, so that a late answer of an abandoned one is recognised. */
+  #generation = 0;
+
+  constructor(context: SlotContext, index: number) {
+    this.#context = context;
+    this.#index = index;
+    this.#aggregator = createAggregator(context.settings.rewards);
+    this.#samples = new SampleBuffer(context.settings.policy, context.layout, context.settings.maxSteps);
+    this.#env = context.definition.create(context.settings.env.options);
+  }
+
+  get state(): SlotState {
+    return this.#state;
+  }
+
+  /** The observation that waits for the policy; only while `ready` or `closing`. */
+  get observation(): Observation {
+    if (this.#observation === null) throw new Error(`slot ${this.#index} has no observation`);
+    return this.#observation;
+  }
+
+  get mode(): Assignment['mode'] {
+    return this.#assignment?.mode ?? 'sampled';
+  }
+
+  /** The stream for this episode's action sampling. */
+  get random(): RandomStream {
+    return this.#random;
+  }
+
+  /** Begins an episode. */
+  begin(assignment: Assignment): void {
+    this.#assignment = assignment;
+    this.#generation++;
+    this.#startedAt = Date.now();
+    this.#recorder.clear();
+    this.#samples.clear();
+    this.#aggregator.reset();
+    this.#penalties.reset();
+    this.#ending = null;
+    this.#observation = null;
+    this.#random = createRandom(deriveSeed(assignment.seed, 'policy'));
+    this.#guard(0, () => {
+      this.#task = this.#context.definition.createTask(assignment.task);
+      const reset = this.#env.reset(this.#task, deriveSeed(assignment.seed, 'environment'));
+      this.#await(reset, (observation) => this.#observe(observation));
+    });
+  }
+
+  /** Takes the action that the policy decided on. */
+  act(decision: Decision, row: SampleRow): void {
+    const observation = this.observation;
+    if (this.#recorder.steps.length === 0) this.#firstPolicyVersion = decision.policyVersion;
+    this.#policyVersion = decision.policyVersion;
+    // The row's views are overwritten by the next batch: keep it before waiting for anything.
+    if (this.#assignment?.phase === 'train') this.#samples.push(row);
+    this.#guard(1, () => {
+      this.#await(this.#env.step(decision.action), (result) =>
+        this.#afterStep(observation, decision, result),
+      );
+    });
+  }
+
+  /** Gives the value of the last observation to an episode that was truncated. */
+  bootstrap(value: number): void {
+    this.#finish(value);
+  }
+
+  /** Ends the episode for a reason that the policy did not cause, and rebuilds the environment. */
+  fail(failure: FailureType, detail: string): void {
+    this.#ending = { terminated: false, truncated: false, success: false, failure, detail };
+    this.#rebuild();
+    this.#finish(null);
+  }
+
+  /** Fails the episode if its environment has worked on one answer for too long. */
+  checkDeadline(now: number): void {
+    const { stepTimeoutMs } = this.#context.settings;
+    if (this.#state !== 'busy' || now - this.#busySince < stepTimeoutMs) return;
+    this.fail('env_timeout', `no answer from the environment within ${stepTimeoutMs} ms`);
+  }
+
+  async close(): Promise<void> {
+    this.#generation++;
+    await this.#env.close();
+  }
+
+  #guard(stage: number, work: () => void): void {
+    const { lifeline } = this.#context;
+    const subject = this.#assignment === null ? 0 : Number(this.#assignment.id.slice(1));
+    lifeline.begin(subject, stage);
+    try {
+      work();
+    } catch (thrown) {
+      this.fail('env_crash', errorText(thrown));
+    } finally {
+      lifeline.end();
+    }
+  }
+
+  #await<T>(answer: Eventual<T>, then: (value: T) => void): void {
+    if (answer instanceof Promise) void this.#awaitLater(answer, then);
+    else then(answer);
+  }
+
+  async #awaitLater<T>(answer: Promise<T>, then: (value: T) => void): Promise<void> {
+    this.#state = 'busy';
+    this.#busySince = Date.now();
+    const generation = this.#generation;
+    try {
+      const value = await answer;
+      // Abandoned meanwhile: the slot has another environment by now.
+      if (generation !== this.#generation) return;
+      this.#guard(1, () => then(value));
+    } catch (thrown) {
+      if (generation !== this.#generation) return;
+      this.fail('env_crash', errorText(thrown));
+    }
+    this.#context.onReady();
+  }
+
+  #observe(observation: Observation): void {
+    this.#observation = observation;
+    this.#state = 'ready';
+  }
+
+  #afterStep(before: Observation, decision: Decision, result: StepResult): void {
+    const penalties = this.#penalties.observe(decision.action, result.effective);
+    const payment = this.#aggregator.pay(result.components, penalties);
+    this.#recorder.push(before, decision, result.effective, payment);
+    if (this.#assignment?.phase === 'train') this.#samples.setReward(payment.reward);
+    this.#observe(result.observation);
+    this.#ending = this.#endingAfter(result);
+    if (this.#ending === null) return;
+    // Truncation bootstraps V(s_T), which takes one more look at the last observation.
+    if (this.#ending.truncated && this.#assignment?.phase === 'train') this.#state = 'closing';
+    else this.#finish(null);
+  }
+
+  #endingAfter(result: StepResult): Ending | null {
+    const { settings } = this.#context;
+    if (result.terminated) {
+      const failure = result.success ? null : (result.failure ?? 'wrong_result');
+      return { terminated: true, truncated: false, success: result.success, failure, detail: null };
+    }
+    const truncated = { terminated: false, truncated: true, success: false } as const;
+    if (this.#recorder.steps.length >= settings.maxSteps) {
+      return { ...truncated, failure: 'max_steps', detail: `limit of ${settings.maxSteps} steps` };
+    }
+    if (Date.now() - this.#startedAt >= settings.episodeTimeoutMs) {
+      return { ...truncated, failure: 'wall_clock', detail: `limit of ${settings.episodeTimeoutMs} ms` };
+    }
+    return null;
+  }
+
+  #rebuild(): void {
+    const { definition, settings } = this.#context;
+    this.#generation++;
+    const broken = this.#env;
+    this.#env = definition.create(settings.env.options);
+    // Whatever the broken one says while closing is of no more interest.
+    void closeQuietly(broken);
+  }
+
+  #finish(bootstrapValue: number | null): void {
+    const assignment = this.#assignment;
+    const ending = this.#ending;
+    if (assignment === null || ending === null) return;
+    const { settings } = this.#context;
+    const { steps } = this.#recorder;
+    const trust = failureTrust(ending.failure);
+    const components = this.#aggregator.totals();
+    const trainable = trust === 'valid' && assignment.phase === 'train' && steps.length > 0;
+    const summary: EpisodeSummary = {
+      ...assignment,
+      taskSeed: this.#task?.seed ?? 0,
+      difficulty: this.#task?.difficulty ?? 0,
+      host: settings.host,
+      worker: settings.worker,
+      slot: this.#index,
+      firstPolicyVersion: this.#firstPolicyVersion,
+      policyVersion: this.#policyVersion,
+      steps: steps.length,
+      startedAt: this.#startedAt,
+      wallMs: Date.now() - this.#startedAt,
+      terminated: ending.terminated,
+      truncated: ending.truncated,
+      success: ending.success,
+      failure: ending.failure,
+      failureDetail: ending.detail,
+      trust,
+      reward: trust === 'void' ? null : Object.values(components).reduce((sum, paid) => sum + paid, 0),
+      components: { ...components },
+      behaviours: findBehaviours({ steps, success: ending.success }, settings.rewards),
+    };
+    const body = this.#recorder.encode(this.#observation);
+    const tensors = trainable ? this.#samples.tensors() : null;
+    this.#state = 'free';
+    this.#assignment = null;
+    this.#task = null;
+    this.#observation = null;
+    this.#context.onFinished(this, { summary, body, tensors, bootstrapValue });
+  }
+}
+
+/** Whatever a broken environment says while it is closed is of no more interest. */
+async function closeQuietly(environment: Environment): Promise<void> {
+  try {
+    await environment.close();
+  } catch {
+    // It is given up already.
+  }
+}
