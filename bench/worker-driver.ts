@@ -1,0 +1,136 @@
+import type { Assignment } from '../src/domain/episode.ts';
+import { episodeId } from '../src/domain/id.ts';
+import { hostSpecSchema } from '../src/domain/host.ts';
+import { deriveSeed } from '../src/domain/random.ts';
+import type { Catalog } from '../src/domain/task.ts';
+import { spawnChild } from '../src/hosts/spawn.ts';
+import { connect } from '../src/protocol/connection.ts';
+import {
+  type FromWorker,
+  fromWorkerSchema,
+  type ToWorker,
+  type WorkerReport,
+  type WorkerSettings,
+} from '../src/protocol/worker.ts';
+
+/** Drives one real worker process as the run process would: for benchmarks. */
+export interface DrivenWorker {
+  readonly catalog: Catalog;
+  /** Steps reported so far, and where the time went, summed over the reports. */
+  totals(): WorkerReport;
+  /** Episodes delivered so far. */
+  episodes(): number;
+  resetTotals(): void;
+  stop(): Promise<void>;
+}
+
+const ZERO: WorkerReport = {
+  steps: 0,
+  inferenceCalls: 0,
+  encodeMs: 0,
+  inferenceMs: 0,
+  stepMs: 0,
+  recordMs: 0,
+  idleMs: 0,
+  busySlots: 0,
+  rssMiB: 0,
+};
+
+/** Starts a worker with these weights, and keeps it supplied with training tasks. */
+export async function driveWorker(settings: WorkerSettings, weights: Uint8Array): Promise<DrivenWorker> {
+  const host = hostSpecSchema.parse({ name: 'local' });
+  const child = spawnChild(host, 'worker', {
+    onStderrLine: (line) => process.stderr.write(`worker ${settings.worker}: ${line}\n`),
+  });
+  let totals = ZERO;
+  let episodes = 0;
+  let sequence = 0;
+  const ready = deferred<Catalog>();
+  let catalog: Catalog | null = null;
+  const next = (count: number): Assignment[] =>
+    Array.from({ length: count }, () => {
+      const n = sequence++;
+      const families = catalog?.families ?? [];
+      const family = families[n % families.length]!;
+      return {
+        id: episodeId(n + 1),
+        task: {
+          env: settings.env.name,
+          family: family.name,
+          split: 'train',
+          index: Math.floor(n / families.length) % family.train,
+        },
+        seed: deriveSeed(settings.worker, n),
+        phase: 'train',
+        mode: 'sampled',
+        iteration: 1,
+        attempt: 1,
+      };
+    });
+  const connection = connect<FromWorker, ToWorker>({
+    input: child.stdout,
+    output: child.stdin,
+    schema: fromWorkerSchema,
+    onMessage: (message) => {
+      if (message.type === 'hello') connection.send({ type: 'start', settings });
+      if (message.type === 'ready') {
+        catalog = message.catalog;
+        connection.send({ type: 'weights', policyVersion: 0 }, { weights });
+        connection.send({ type: 'go' });
+        ready.resolve(catalog);
+      }
+      if (message.type === 'claim') connection.send({ type: 'dispatch', episodes: next(message.count) });
+      if (message.type === 'episode') {
+        episodes++;
+        connection.send({ type: 'ack', bytes: message.bytes });
+      }
+      if (message.type === 'report') totals = addReports(totals, message.report);
+    },
+    onClose: (error) => {
+      if (error !== null) ready.reject(error);
+    },
+  });
+  return {
+    catalog: await ready.promise,
+    totals: () => totals,
+    episodes: () => episodes,
+    resetTotals: () => {
+      totals = ZERO;
+      episodes = 0;
+    },
+    stop: async () => {
+      connection.send({ type: 'stop' });
+      connection.close();
+      await child.exited;
+    },
+  };
+}
+
+function addReports(a: WorkerReport, b: WorkerReport): WorkerReport {
+  return {
+    steps: a.steps + b.steps,
+    inferenceCalls: a.inferenceCalls + b.inferenceCalls,
+    encodeMs: a.encodeMs + b.encodeMs,
+    inferenceMs: a.inferenceMs + b.inferenceMs,
+    stepMs: a.stepMs + b.stepMs,
+    recordMs: a.recordMs + b.recordMs,
+    idleMs: a.idleMs + b.idleMs,
+    busySlots: b.busySlots,
+    rssMiB: Math.max(a.rssMiB, b.rssMiB),
+  };
+}
+
+/** A promise with its handles: Promise.withResolvers is newer than Node 20. */
+function deferred<T>(): {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
+  readonly reject: (reason: Error) => void;
+} {
+  let resolve: (value: T) => void = () => undefined;
+  let reject: (reason: Error) => void = () => undefined;
+  const promise = new Promise<T>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  return { promise, resolve, reject };
+}

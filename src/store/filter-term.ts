@@ -1,0 +1,179 @@
+import { filterError } from './filter-error.ts';
+import {
+  CHOICE_FIELD_NAMES,
+  CHOICE_FIELDS,
+  type ChoiceField,
+  COMPARISONS,
+  type Comparison,
+  type FilterSort,
+  type FilterTerm,
+  FLAG_NAMES,
+  NUMBER_FIELD_NAMES,
+  type NumberField,
+} from './filter-tree.ts';
+import { nearestNames } from './nearest.ts';
+
+/** A value as typed, and where. A quoted one is taken as it stands. */
+export interface FilterWord {
+  readonly text: string;
+  readonly at: number;
+  readonly quoted: boolean;
+}
+
+/** `field operator value,value…` as typed. */
+export interface RawTerm {
+  readonly field: FilterWord;
+  readonly operator: ':' | '=' | Comparison;
+  /** At least one. */
+  readonly values: readonly FilterWord[];
+}
+
+const ALIASES: Readonly<Record<string, string>> = {
+  behavior: 'behaviour',
+  failure: 'fail',
+  iteration: 'iter',
+};
+const ALL_FIELDS = [...CHOICE_FIELD_NAMES, 'is', ...NUMBER_FIELD_NAMES, 'sort'];
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/iu;
+
+/** Understands one term of a filter text; `sort` is one too. Throws `filter-invalid`. */
+export function readTerm(source: string, term: RawTerm): FilterTerm | { kind: 'sort'; sort: FilterSort } {
+  const typed = term.field.text.toLowerCase();
+  const name = ALIASES[typed] ?? typed;
+  if (name === 'sort') return { kind: 'sort', sort: readSort(source, term) };
+  if (name === 'is') {
+    equalityOnly(source, term);
+    return { kind: 'flag', flags: closedValues(source, term.values, FLAG_NAMES) };
+  }
+  const choice = CHOICE_FIELD_NAMES.find((field) => field === name);
+  if (choice !== undefined) return readChoice(source, term, choice);
+  const number = NUMBER_FIELD_NAMES.find((field) => field === name);
+  if (number !== undefined) return readNumbers(source, term, number);
+  throw filterError(source, {
+    at: term.field.at,
+    message: `unknown field "${term.field.text}"`,
+    suggestions: nearestNames(name, [...ALL_FIELDS, ...Object.keys(ALIASES)]),
+    hint: `fields: ${ALL_FIELDS.join(', ')}; to search for the text itself, put it in quotes`,
+  });
+}
+
+function readChoice(source: string, term: RawTerm, field: ChoiceField): FilterTerm {
+  equalityOnly(source, term);
+  const known = CHOICE_FIELDS[field].values;
+  if (known !== null) return { kind: 'choice', field, values: closedValues(source, term.values, known) };
+  return { kind: 'choice', field, values: unique(term.values.map((value) => value.text)) };
+}
+
+function readNumbers(source: string, term: RawTerm, field: NumberField): FilterTerm {
+  const { operator, values } = term;
+  const comparison = COMPARISONS.find((one) => one === operator);
+  const [first, second] = values;
+  const dots = first?.text.indexOf('..') ?? -1;
+  if (first !== undefined && second === undefined) {
+    if (comparison !== undefined)
+      return { kind: 'compare', field, comparison, value: readNumber(source, field, first) };
+    if (dots >= 0) return readRange(source, field, first, dots);
+  } else if (second !== undefined && (comparison !== undefined || dots >= 0)) {
+    throw filterError(source, {
+      at: second.at,
+      message: `${field}${operator} takes one value here`,
+      hint: `e.g. ${field}>20, ${field}:10..20 or ${field}:1,2,3`,
+    });
+  }
+  return { kind: 'numbers', field, values: unique(values.map((value) => readNumber(source, field, value))) };
+}
+
+function readRange(source: string, field: NumberField, word: FilterWord, dots: number): FilterTerm {
+  const part = (start: number, end: number): FilterWord | null =>
+    start === end ? null : { text: word.text.slice(start, end), at: word.at + start, quoted: word.quoted };
+  const low = part(0, dots);
+  const high = part(dots + 2, word.text.length);
+  if (low === null && high === null) {
+    throw filterError(source, {
+      at: word.at,
+      message: `${field}:.. has no end`,
+      hint: `e.g. ${field}:10..20, ${field}:10.. or ${field}:..20`,
+    });
+  }
+  const from = low === null ? null : readNumber(source, field, low);
+  const to = high === null ? null : readNumber(source, field, high);
+  if (from !== null && to !== null) {
+    if (from <= to) return { kind: 'range', field, from, to };
+    throw filterError(source, {
+      at: word.at,
+      message: `${field}:${word.text} is empty: ${from} is more than ${to}`,
+      suggestions: [`${field}:${to}..${from}`],
+      hint: 'a range goes from the smaller to the greater number',
+    });
+  }
+  return from === null
+    ? { kind: 'compare', field, comparison: '<=', value: to ?? 0 }
+    : { kind: 'compare', field, comparison: '>=', value: from };
+}
+
+function readNumber(source: string, field: NumberField, word: FilterWord): number {
+  const text = field === 'id' ? word.text.replace(/^e(?=\d)/iu, '') : word.text;
+  const value = NUMBER.test(text) ? Number(text) : Number.NaN;
+  // + 0 turns -0, which prints as 0, into 0.
+  if (Number.isFinite(value)) return value + 0;
+  throw filterError(source, {
+    at: word.at,
+    message: `${field} takes a number, got "${word.text}"`,
+    hint: `e.g. ${field}>20, ${field}:10..20 or ${field}:1,2,3`,
+  });
+}
+
+function readSort(source: string, term: RawTerm): FilterSort {
+  equalityOnly(source, term);
+  const [word, more] = term.values;
+  if (word === undefined || more !== undefined) {
+    throw filterError(source, {
+      at: more?.at ?? term.field.at,
+      message: 'sort takes one field',
+      hint: 'e.g. sort:steps or sort:-reward',
+    });
+  }
+  const descending = word.text.startsWith('-');
+  const typed = word.text.slice(Number(descending)).toLowerCase();
+  const name = ALIASES[typed] ?? typed;
+  const field = NUMBER_FIELD_NAMES.find((one) => one === name);
+  if (field !== undefined) return { field, descending };
+  throw filterError(source, {
+    at: word.at + Number(descending),
+    message: `cannot sort by "${typed}"`,
+    suggestions: nearestNames(typed, NUMBER_FIELD_NAMES),
+    hint: `sort by one of: ${NUMBER_FIELD_NAMES.join(', ')}; a - before it turns the order round`,
+  });
+}
+
+function equalityOnly(source: string, term: RawTerm): void {
+  if (term.operator === ':' || term.operator === '=') return;
+  throw filterError(source, {
+    at: term.field.at,
+    message: `"${term.field.text}" cannot be compared with ${term.operator}`,
+    suggestions: [`${term.field.text}:${term.values[0]?.text ?? ''}`],
+    hint: `only numbers can: ${NUMBER_FIELD_NAMES.join(', ')}`,
+  });
+}
+
+function closedValues<Name extends string>(
+  source: string,
+  words: readonly FilterWord[],
+  names: readonly Name[],
+): readonly Name[] {
+  const values = words.map((word) => {
+    const found = names.find((name) => name === word.text.toLowerCase());
+    if (found !== undefined) return found;
+    throw filterError(source, {
+      at: word.at,
+      message: `unknown value "${word.text}"`,
+      suggestions: nearestNames(word.text, names),
+      hint: `one of: ${names.join(', ')}`,
+    });
+  });
+  return unique(values);
+}
+
+function unique<Value>(values: readonly Value[]): Value[] {
+  return [...new Set(values)];
+}

@@ -1,0 +1,135 @@
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type Database from 'better-sqlite3';
+import { z } from 'zod';
+import { errorText, LabError } from '../domain/error.ts';
+import { episodeIdSchema, episodeSequence } from '../domain/id.ts';
+import { openDatabase, openDatabaseReadOnly } from './database.ts';
+import { reconcile } from './reconcile.ts';
+import { lockRun, type RunPaths } from './run-directory.ts';
+import { scanSegment, segmentName, segmentNumbers } from './segment.ts';
+import { storeError } from './store-error.ts';
+
+/** What one segment holds. Records are counted when their checksum is right. */
+export interface SegmentReport {
+  readonly name: string;
+  readonly bytes: number;
+  readonly records: number;
+  readonly episodes: number;
+  /** Stretches that hold no whole record: whatever was there is lost. */
+  readonly damage: readonly { readonly offset: number; readonly length: number }[];
+}
+
+export interface FsckReport {
+  readonly segments: readonly SegmentReport[];
+  /** Different episodes that are whole. */
+  readonly episodes: number;
+  /** What is wrong with the index; null when it says what the segments hold. */
+  readonly indexProblem: string | null;
+  /** The index was made anew. */
+  readonly rebuilt: boolean;
+}
+
+/**
+ * Checks every record of a run against its checksum, and the index against the segments; with `repair`, makes a new index
+ * when the old one is wrong and cuts off a torn last record. Segments are otherwise never changed. Takes the run's lock:
+ * throws `run-locked` while it is live.
+ */
+export function checkRun(paths: RunPaths, options: { readonly repair: boolean }): FsckReport {
+  const lock = lockRun(paths);
+  try {
+    const sequences = new Set<number>();
+    const segments = segmentNumbers(paths.segments).map((number) => checkSegment(paths, number, sequences));
+    const indexProblem = findIndexProblem(paths, sequences, segments);
+    const rebuilt = options.repair && indexProblem !== null;
+    if (rebuilt) rebuildIndex(paths);
+    return { segments, episodes: sequences.size, indexProblem, rebuilt };
+  } catch (thrown) {
+    throw storeError(thrown, 'check the run', paths.root);
+  } finally {
+    lock.release();
+  }
+}
+
+const episodeHeaderSchema = z.looseObject({ id: episodeIdSchema });
+
+function checkSegment(paths: RunPaths, number: number, sequences: Set<number>): SegmentReport {
+  const damage: { offset: number; length: number }[] = [];
+  let records = 0;
+  let episodes = 0;
+  for (const stretch of scanSegment(paths.segments, number)) {
+    if (stretch.type === 'damage') {
+      damage.push({ offset: stretch.offset, length: stretch.length });
+      continue;
+    }
+    records += 1;
+    if (stretch.record.kind !== 'episode') continue;
+    episodes += 1;
+    const header = episodeHeaderSchema.safeParse(stretch.record.header);
+    if (header.success) sequences.add(episodeSequence(header.data.id));
+  }
+  const name = segmentName(number);
+  return { name, bytes: statSync(join(paths.segments, name)).size, records, episodes, damage };
+}
+
+function findIndexProblem(
+  paths: RunPaths,
+  sequences: ReadonlySet<number>,
+  segments: readonly SegmentReport[],
+): string | null {
+  if (!existsSync(paths.database)) return 'it is missing';
+  let database: Database.Database;
+  try {
+    database = openDatabaseReadOnly(paths.database);
+  } catch (thrown) {
+    if (thrown instanceof LabError && thrown.code === 'run-too-new') throw thrown;
+    return `it cannot be opened: ${errorText(thrown)}`;
+  }
+  try {
+    const found = database.prepare<[], string>('PRAGMA integrity_check(1)').pluck().get();
+    if (found !== 'ok') return `it is damaged: ${String(found)}`;
+    return compareRows(database, sequences, segments);
+  } catch (thrown) {
+    return `it cannot be read: ${errorText(thrown)}`;
+  } finally {
+    database.close();
+  }
+}
+
+function compareRows(
+  database: Database.Database,
+  sequences: ReadonlySet<number>,
+  segments: readonly SegmentReport[],
+): string | null {
+  const indexed = database.prepare<[], number>('SELECT sequence FROM episodes').pluck().all();
+  const extra = indexed.filter((sequence) => !sequences.has(sequence)).length;
+  const missing = sequences.size - (indexed.length - extra);
+  if (extra > 0 || missing > 0) {
+    return `it lacks ${missing} episodes that the segments hold, and has ${extra} that they do not`;
+  }
+  const seen = database
+    .prepare<[], number>('SELECT coalesce(sum(indexed_bytes), 0) FROM segments')
+    .pluck()
+    .get();
+  const bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
+  return seen === bytes ? null : `it has seen ${String(seen)} bytes of ${bytes}`;
+}
+
+/** Beside the old index, then in its place: a crash leaves one or the other. */
+function rebuildIndex(paths: RunPaths): void {
+  const rebuilt = `${paths.database}.rebuilt`;
+  removeDatabase(rebuilt);
+  const database = openDatabase(rebuilt);
+  try {
+    reconcile(database, paths.segments);
+  } finally {
+    database.close();
+  }
+  // A write-ahead log left beside it would be applied to the new index.
+  for (const suffix of ['-wal', '-shm']) rmSync(paths.database + suffix, { force: true });
+  renameSync(rebuilt, paths.database);
+}
+
+function removeDatabase(path: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+}

@@ -1,0 +1,93 @@
+import type Database from 'better-sqlite3';
+import { type EpisodeSummary, episodeSummarySchema } from '../domain/episode.ts';
+import {
+  type Evaluation,
+  evaluationSchema,
+  type IterationMetrics,
+  iterationMetricsSchema,
+  type KnobChange,
+  knobChangeSchema,
+  type RunEvent,
+  runEventSchema,
+} from '../domain/run.ts';
+import { episodeToRow, INSERT_EPISODE } from './episode-row.ts';
+import type { RecordPlace, StoredRecord } from './segment.ts';
+
+/** A record that is small and has no body, with its kind. */
+export type LogEntry =
+  | { readonly kind: 'iteration'; readonly value: IterationMetrics }
+  | { readonly kind: 'evaluation'; readonly value: Evaluation }
+  | { readonly kind: 'event'; readonly value: RunEvent }
+  | { readonly kind: 'knob'; readonly value: KnobChange };
+
+/** Adds rows to the index. Nothing is committed here: callers hold the transaction. */
+export interface IndexRows {
+  /** False when an episode of that id is there already; nothing is changed then. */
+  episode(summary: EpisodeSummary, place: RecordPlace): boolean;
+  entry(entry: LogEntry): void;
+  /** Adds the row of a record read from a segment. Throws what zod or SQLite throw when it is not as agreed. */
+  record(record: StoredRecord, place: RecordPlace): boolean;
+  /** A segment is indexed up to this byte. */
+  indexedTo(segment: number, bytes: number): void;
+}
+
+/** Prepares the statements that add rows. */
+export function prepareIndexRows(database: Database.Database): IndexRows {
+  const insertEpisode = database.prepare(INSERT_EPISODE);
+  const insertIteration = database.prepare(
+    'INSERT OR REPLACE INTO iterations (iteration, attempt, metrics) VALUES (?, ?, ?)',
+  );
+  const insertEvaluation = database.prepare(
+    'INSERT OR REPLACE INTO evaluations (iteration, mode, evaluation) VALUES (?, ?, ?)',
+  );
+  const insertEvent = database.prepare('INSERT INTO events (event) VALUES (?)');
+  const insertKnobChange = database.prepare('INSERT INTO knob_changes (change) VALUES (?)');
+  const setIndexed = database.prepare(
+    `INSERT INTO segments (number, indexed_bytes) VALUES (?, ?)
+     ON CONFLICT (number) DO UPDATE SET indexed_bytes = excluded.indexed_bytes`,
+  );
+
+  const episode: IndexRows['episode'] = (summary, place) =>
+    insertEpisode.run(episodeToRow(summary, place)).changes > 0;
+  const entry: IndexRows['entry'] = ({ kind, value }) => {
+    const json = JSON.stringify(value);
+    switch (kind) {
+      case 'iteration':
+        insertIteration.run(value.iteration, value.attempt, json);
+        break;
+      case 'evaluation':
+        insertEvaluation.run(value.iteration, value.mode, json);
+        break;
+      case 'event':
+        insertEvent.run(json);
+        break;
+      case 'knob':
+        insertKnobChange.run(json);
+        break;
+    }
+  };
+  return {
+    episode,
+    entry,
+    record: ({ kind, header }, place) => {
+      if (kind === 'episode') return episode(episodeSummarySchema.parse(header), place);
+      entry(parseEntry(kind, header));
+      return true;
+    },
+    indexedTo: (segment, bytes) => void setIndexed.run(segment, bytes),
+  };
+}
+
+/** Checks an entry against its schema: a NaN would become null in JSON and be unreadable ever after. */
+export function parseEntry(kind: LogEntry['kind'], value: unknown): LogEntry {
+  switch (kind) {
+    case 'iteration':
+      return { kind, value: iterationMetricsSchema.parse(value) };
+    case 'evaluation':
+      return { kind, value: evaluationSchema.parse(value) };
+    case 'event':
+      return { kind, value: runEventSchema.parse(value) };
+    case 'knob':
+      return { kind, value: knobChangeSchema.parse(value) };
+  }
+}

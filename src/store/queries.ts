@@ -1,0 +1,201 @@
+import type Database from 'better-sqlite3';
+import { z } from 'zod';
+import { type EpisodeBody, type EpisodeSummary, episodeBodySchema } from '../domain/episode.ts';
+import { LabError } from '../domain/error.ts';
+import { episodeIdSchema, episodeSequence } from '../domain/id.ts';
+import {
+  type Evaluation,
+  evaluationSchema,
+  type IterationMetrics,
+  iterationMetricsSchema,
+  type KnobChange,
+  knobChangeSchema,
+  type RunEvent,
+  runEventSchema,
+} from '../domain/run.ts';
+import { openDatabaseReadOnly } from './database.ts';
+import { EPISODE_COLUMNS, rowToEpisode } from './episode-row.ts';
+import type { Filter } from './filter.ts';
+import { afterCursor, cursorOf, filterToSql, orderToSql, sortColumn } from './filter-sql.ts';
+import type { RunPaths } from './run-directory.ts';
+import { inflateBody, readRecord } from './segment.ts';
+import { reasonText, storeError } from './store-error.ts';
+
+/** One page of a list. `next` continues it (with the same filter); null at the end. */
+export interface EpisodePage {
+  readonly episodes: EpisodeSummary[];
+  readonly next: string | null;
+}
+
+/** A whole episode: what is indexed, and its steps. */
+export interface StoredEpisode {
+  readonly summary: EpisodeSummary;
+  readonly body: EpisodeBody;
+}
+
+export interface PageOptions {
+  readonly limit: number;
+  /** `next` of the page before. */
+  readonly after?: string | null;
+}
+
+/** Reads a run's index and segments, live or not; never writes. Every answer is of one moment. */
+export interface RunReader {
+  /**
+   * Ascending, those after `after`, one per iteration number. Where a resumed run began again at an iteration, what
+   * earlier attempts did from there on is left out.
+   */
+  iterations(after?: number): IterationMetrics[];
+  /** By iteration, sampled and greedy. */
+  evaluations(): Evaluation[];
+  /** Oldest first. */
+  knobChanges(): KnobChange[];
+  /** Newest first. */
+  events(limit: number): RunEvent[];
+  /** In the filter's order: newest first unless it says otherwise. */
+  episodes(filter: Filter, options: PageOptions): EpisodePage;
+  countEpisodes(filter: Filter): number;
+  /** How many episodes by failure type, and `success`; types that do not occur are left out. */
+  failureCounts(filter: Filter): Record<string, number>;
+  /** Throws `episode-not-found`, naming the ids there are, or `segment-corrupt`. */
+  episode(id: string): StoredEpisode;
+  close(): void;
+}
+
+/** Opens a run to read. Throws `store-failed` without an index, `run-too-new` for one of a newer lab. */
+export function openRunReader(paths: RunPaths): RunReader {
+  return new IndexReader(paths);
+}
+
+const placeSchema = z.looseObject({ segment: z.int(), offset: z.int(), length: z.int() });
+
+class IndexReader implements RunReader {
+  readonly #paths: RunPaths;
+  readonly #database: Database.Database;
+
+  constructor(paths: RunPaths) {
+    this.#paths = paths;
+    this.#database = openDatabaseReadOnly(paths.database);
+  }
+
+  iterations(after = 0): IterationMetrics[] {
+    return this.#parsed(
+      iterationMetricsSchema,
+      // A later attempt that went on from an earlier iteration takes the place of everything after it.
+      `WITH starts AS (SELECT attempt, min(iteration) AS first FROM iterations GROUP BY attempt)
+       SELECT metrics FROM iterations AS one
+       WHERE iteration > ? AND NOT EXISTS (
+         SELECT 1 FROM starts WHERE starts.attempt > one.attempt AND starts.first <= one.iteration)
+       ORDER BY iteration`,
+      [after],
+    );
+  }
+
+  evaluations(): Evaluation[] {
+    return this.#parsed(
+      evaluationSchema,
+      'SELECT evaluation FROM evaluations ORDER BY iteration, mode DESC',
+      [],
+    );
+  }
+
+  knobChanges(): KnobChange[] {
+    return this.#parsed(knobChangeSchema, 'SELECT change FROM knob_changes ORDER BY id', []);
+  }
+
+  events(limit: number): RunEvent[] {
+    return this.#parsed(runEventSchema, 'SELECT event FROM events ORDER BY id DESC LIMIT ?', [limit]);
+  }
+
+  episodes(filter: Filter, options: PageOptions): EpisodePage {
+    const where = filterToSql(filter.where);
+    const cursor = afterCursor(filter.sort, options.after ?? null);
+    const rows = this.#rows(
+      `SELECT ${EPISODE_COLUMNS.join(', ')} FROM episodes
+       WHERE ${where.sql} AND ${cursor.sql} ORDER BY ${orderToSql(filter.sort)} LIMIT ?`,
+      [...where.parameters, ...cursor.parameters, options.limit + 1],
+    );
+    const page = rows.slice(0, options.limit);
+    const last = rows.length > options.limit ? page.at(-1) : undefined;
+    const next =
+      last === undefined ? null : cursorOf(last[sortColumn(filter.sort)], last['sequence'], filter.sort);
+    return { episodes: page.map(rowToEpisode), next };
+  }
+
+  countEpisodes(filter: Filter): number {
+    const where = filterToSql(filter.where);
+    const [row] = this.#rows(`SELECT count(*) AS count FROM episodes WHERE ${where.sql}`, where.parameters);
+    return Number(row?.['count'] ?? 0);
+  }
+
+  failureCounts(filter: Filter): Record<string, number> {
+    const where = filterToSql(filter.where);
+    const rows = this.#rows(
+      `SELECT coalesce(failure, 'success') AS ending, count(*) AS count FROM episodes
+       WHERE ${where.sql} GROUP BY failure`,
+      where.parameters,
+    );
+    return Object.fromEntries(rows.map((row) => [String(row['ending']), Number(row['count'])]));
+  }
+
+  episode(id: string): StoredEpisode {
+    const parsed = episodeIdSchema.safeParse(id);
+    const [row] = parsed.success
+      ? this.#rows('SELECT * FROM episodes WHERE sequence = ?', [episodeSequence(parsed.data)])
+      : [];
+    if (row === undefined) throw this.#notFound(id);
+    const summary = rowToEpisode(row);
+    const record = readRecord(this.#paths.segments, placeSchema.parse(row));
+    const named = z.looseObject({ id: z.string() }).safeParse(record.header);
+    if (record.kind !== 'episode' || named.data?.id !== summary.id) {
+      throw corrupt(id, `the index points at ${named.data?.id ?? record.kind}`);
+    }
+    try {
+      return { summary, body: episodeBodySchema.parse(JSON.parse(inflateBody(record).toString('utf8'))) };
+    } catch (thrown) {
+      throw thrown instanceof LabError ? thrown : corrupt(id, reasonText(thrown), thrown);
+    }
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #notFound(id: string): LabError {
+    const [range] = this.#rows('SELECT min(sequence) AS first, max(sequence) AS last FROM episodes', []);
+    const known =
+      typeof range?.['first'] === 'number'
+        ? `there are e${range['first']} to e${String(range['last'])}`
+        : 'none is stored yet';
+    return new LabError('episode-not-found', {
+      message: `no episode "${id}": ${known}`,
+      hint: 'list episodes with: agentrl-lab episodes',
+    });
+  }
+
+  #rows(sql: string, parameters: readonly (string | number)[]): Record<string, unknown>[] {
+    try {
+      return this.#database.prepare<unknown[], Record<string, unknown>>(sql).all(...parameters);
+    } catch (thrown) {
+      throw storeError(thrown, 'read the index', this.#paths.database);
+    }
+  }
+
+  #parsed<Value>(schema: z.ZodType<Value>, sql: string, parameters: readonly number[]): Value[] {
+    return this.#rows(sql, parameters).map((row) => {
+      try {
+        return schema.parse(JSON.parse(String(Object.values(row)[0])));
+      } catch (thrown) {
+        throw storeError(thrown, 'understand a row of the index', this.#paths.database);
+      }
+    });
+  }
+}
+
+function corrupt(id: string, what: string, cause?: unknown): LabError {
+  return new LabError('segment-corrupt', {
+    message: `episode ${id} cannot be read: ${what}`,
+    hint: 'see what is lost, and rebuild the index of the rest, with: agentrl-lab fsck',
+    cause,
+  });
+}

@@ -1,0 +1,272 @@
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  writeSync,
+  writevSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { errorText, LabError, systemErrorCode } from '../domain/error.ts';
+import { keysOf } from '../domain/table.ts';
+import { syncDirectory } from './atomic-file.ts';
+
+/** A segment is closed, and the next one begun, before it would grow past this. */
+export const SEGMENT_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Kinds of records, and the byte that tells them. A segment holds records one after the other, little endian:
+ * `ALR` · kind byte · u32 header length · u32 body length · u32 CRC-32 of all the rest · header (UTF-8 JSON) · body
+ * (raw deflate; empty for all kinds but episodes).
+ */
+const KIND_BYTES = { episode: 0x65, iteration: 0x69, evaluation: 0x76, event: 0x6e, knob: 0x6b } as const;
+export type RecordKind = keyof typeof KIND_BYTES;
+const MAGIC = Buffer.from('ALR');
+const PREFIX_BYTES = 16;
+/** Level 1: an episode's JSON shrinks about tenfold; higher levels cost more time than they save bytes. */
+const DEFLATE = { level: 1, memLevel: 9 } as const;
+/** Keeps a damaged or hostile record from filling the memory. */
+const MAX_BODY_BYTES = 1024 * 1024 * 1024;
+const NO_BODY = new Uint8Array(0);
+
+/** Where a record stands. */
+export interface RecordPlace {
+  readonly segment: number;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** A record ready to be written: its bytes in order, and how many. */
+export interface EncodedRecord {
+  readonly chunks: readonly Uint8Array[];
+  readonly length: number;
+}
+
+/** One stretch of a segment: a whole record, or bytes that are none (`reachesEnd`: and none follows). */
+export type ScannedStretch =
+  | {
+      readonly type: 'record';
+      readonly offset: number;
+      readonly length: number;
+      readonly record: StoredRecord;
+    }
+  | {
+      readonly type: 'damage';
+      readonly offset: number;
+      readonly length: number;
+      readonly reachesEnd: boolean;
+    };
+
+/** A record whose checksum is right. `body` is still deflated. */
+export interface StoredRecord {
+  readonly kind: RecordKind;
+  readonly header: unknown;
+  readonly body: Uint8Array;
+}
+
+/** `000001.seg`. */
+export function segmentName(number: number): string {
+  return `${String(number).padStart(6, '0')}.seg`;
+}
+
+/** Numbers of the segments in a directory, ascending. */
+export function segmentNumbers(directory: string): number[] {
+  return readdirSync(directory)
+    .filter((name) => /^\d{6,}\.seg$/u.test(name))
+    .map((name) => Number.parseInt(name, 10))
+    .toSorted((left, right) => left - right);
+}
+
+/** Makes a record of a JSON header and, for episodes, a body. */
+export function encodeRecord(kind: RecordKind, header: object, body?: Uint8Array): EncodedRecord {
+  const head = Buffer.from(JSON.stringify(header));
+  const deflated = body === undefined ? NO_BODY : deflateRawSync(body, DEFLATE);
+  const prefix = Buffer.allocUnsafe(PREFIX_BYTES);
+  prefix.set(MAGIC);
+  prefix.writeUInt8(KIND_BYTES[kind], 3);
+  prefix.writeUInt32LE(head.byteLength, 4);
+  prefix.writeUInt32LE(deflated.byteLength, 8);
+  prefix.writeUInt32LE(checksum(prefix, head, deflated), 12);
+  return {
+    chunks: [prefix, head, deflated],
+    length: PREFIX_BYTES + head.byteLength + deflated.byteLength,
+  };
+}
+
+/** The body as it was given to `encodeRecord`. Throws `segment-corrupt` when it cannot be unpacked. */
+export function inflateBody(record: StoredRecord): Buffer {
+  try {
+    return inflateRawSync(record.body, { maxOutputLength: MAX_BODY_BYTES });
+  } catch (thrown) {
+    throw corrupt(`a body that does not unpack: ${errorText(thrown)}`, thrown);
+  }
+}
+
+/** Reads one record. Throws `segment-corrupt` when the file is missing or short, or the checksum is wrong. */
+export function readRecord(directory: string, place: RecordPlace): StoredRecord {
+  const where = `${segmentName(place.segment)} at byte ${place.offset}`;
+  const bytes = Buffer.allocUnsafe(place.length);
+  let read: number;
+  try {
+    const file = openSync(join(directory, segmentName(place.segment)), 'r');
+    try {
+      read = readSync(file, bytes, 0, place.length, place.offset);
+    } finally {
+      closeSync(file);
+    }
+  } catch (thrown) {
+    throw corrupt(`${where}: ${errorText(thrown)}`, thrown);
+  }
+  const length = recordLength(bytes, 0);
+  const record = read === place.length && length === place.length ? decodeRecord(bytes, 0, length) : null;
+  if (record === null) throw corrupt(`${where}: ${place.length} bytes that are not a whole record`);
+  return record;
+}
+
+/** Walks a segment from a record's start. Damaged stretches are passed over; nothing is thrown for them. */
+export function* scanSegment(directory: string, number: number, from = 0): Generator<ScannedStretch> {
+  const bytes = readFileSync(join(directory, segmentName(number)));
+  let offset = from;
+  while (offset < bytes.byteLength) {
+    const length = recordLength(bytes, offset);
+    const record = length === null ? null : decodeRecord(bytes, offset, length);
+    if (record !== null && length !== null) {
+      yield { type: 'record', offset, length, record };
+      offset += length;
+    } else {
+      const next = nextRecord(bytes, offset + 1);
+      const end = next ?? bytes.byteLength;
+      yield { type: 'damage', offset, length: end - offset, reachesEnd: next === null };
+      offset = end;
+    }
+  }
+}
+
+/** Appends to the newest segment of a directory. Only one may exist for a directory at a time. */
+export class SegmentAppender {
+  readonly #directory: string;
+  readonly #limit: number;
+  #number: number;
+  #file: number;
+  #size: number;
+
+  constructor(directory: string, limit: number) {
+    this.#directory = directory;
+    this.#limit = limit;
+    this.#number = segmentNumbers(directory).at(-1) ?? 1;
+    this.#file = openToAppend(directory, this.#number);
+    this.#size = fstatSync(this.#file).size;
+  }
+
+  get path(): string {
+    return join(this.#directory, segmentName(this.#number));
+  }
+
+  /** Where the next record will stand; begins a new segment when `bytes` more would not fit. */
+  reserve(bytes: number): Omit<RecordPlace, 'length'> {
+    if (this.#size > 0 && this.#size + bytes > this.#limit) {
+      fsyncSync(this.#file);
+      const next = openToAppend(this.#directory, this.#number + 1);
+      closeSync(this.#file);
+      this.#file = next;
+      this.#number += 1;
+      this.#size = fstatSync(next).size;
+    }
+    return { segment: this.#number, offset: this.#size };
+  }
+
+  /** Writes at the end, in one system call if the system takes it. When this throws, call `truncate`. */
+  append(records: readonly EncodedRecord[]): void {
+    const chunks = records.flatMap((record) => record.chunks);
+    const total = records.reduce((sum, record) => sum + record.length, 0);
+    if (total === 0) return;
+    let written = writevSync(this.#file, chunks, this.#size);
+    while (written < total) {
+      // A short write is what a disk does that is about to be full: the next one says so.
+      written += writeSync(
+        this.#file,
+        Buffer.concat(chunks).subarray(written),
+        0,
+        null,
+        this.#size + written,
+      );
+    }
+    this.#size += total;
+  }
+
+  /** Cuts off what was written from `offset` on. */
+  truncate(offset: number): void {
+    ftruncateSync(this.#file, offset);
+    this.#size = offset;
+  }
+
+  sync(): void {
+    fsyncSync(this.#file);
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}
+
+function openToAppend(directory: string, number: number): number {
+  const path = join(directory, segmentName(number));
+  try {
+    return openSync(path, 'r+');
+  } catch (thrown) {
+    if (systemErrorCode(thrown) !== 'ENOENT') throw thrown;
+  }
+  const file = openSync(path, 'wx+');
+  syncDirectory(directory);
+  return file;
+}
+
+/** Length of the record whose prefix stands at an offset; null when there is none, or it is longer than the bytes. */
+function recordLength(bytes: Buffer, offset: number): number | null {
+  if (offset + PREFIX_BYTES > bytes.byteLength) return null;
+  if (bytes.compare(MAGIC, 0, MAGIC.byteLength, offset, offset + MAGIC.byteLength) !== 0) return null;
+  const length = PREFIX_BYTES + bytes.readUInt32LE(offset + 4) + bytes.readUInt32LE(offset + 8);
+  return offset + length <= bytes.byteLength ? length : null;
+}
+
+function decodeRecord(bytes: Buffer, offset: number, length: number): StoredRecord | null {
+  const prefix = bytes.subarray(offset, offset + PREFIX_BYTES);
+  const bodyOffset = offset + PREFIX_BYTES + prefix.readUInt32LE(4);
+  const head = bytes.subarray(offset + PREFIX_BYTES, bodyOffset);
+  const body = bytes.subarray(bodyOffset, offset + length);
+  const kind = keysOf(KIND_BYTES).find((name) => KIND_BYTES[name] === prefix[3]);
+  if (kind === undefined || checksum(prefix, head, body) !== prefix.readUInt32LE(12)) return null;
+  try {
+    return { kind, header: JSON.parse(head.toString('utf8')), body };
+  } catch {
+    // Right checksum, no JSON: not written by us, so damage like any other.
+    return null;
+  }
+}
+
+function nextRecord(bytes: Buffer, from: number): number | null {
+  for (let at = bytes.indexOf(MAGIC, from); at >= 0; at = bytes.indexOf(MAGIC, at + 1)) {
+    const length = recordLength(bytes, at);
+    if (length !== null && decodeRecord(bytes, at, length) !== null) return at;
+  }
+  return null;
+}
+
+function checksum(prefix: Uint8Array, head: Uint8Array, body: Uint8Array): number {
+  const first = crc32(head, crc32(prefix.subarray(0, 12)));
+  // zlib starts anew, instead of going on, when given no bytes at a null address.
+  return body.byteLength === 0 ? first : crc32(body, first);
+}
+
+function corrupt(what: string, cause?: unknown): LabError {
+  return new LabError('segment-corrupt', {
+    message: `segment is damaged: ${what}`,
+    hint: 'see what is lost, and rebuild the index of the rest, with: agentrl-lab fsck',
+    cause,
+  });
+}

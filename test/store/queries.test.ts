@@ -1,0 +1,318 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type EpisodeSummary, episodeSummarySchema } from '../../src/domain/episode.ts';
+import { BEHAVIOUR_NAMES } from '../../src/domain/failure.ts';
+import { episodeSequence } from '../../src/domain/id.ts';
+import { type Filter, formatFilter, parseFilter } from '../../src/store/filter.ts';
+import { filterToSql, orderToSql } from '../../src/store/filter-sql.ts';
+import type { FilterNode, FilterTerm, NumberField } from '../../src/store/filter-tree.ts';
+import { openRunStore } from '../../src/store/index-writer.ts';
+import { openRunReader, type RunReader } from '../../src/store/queries.ts';
+import type { RunPaths } from '../../src/store/run-directory.ts';
+import { filters } from './filter-arbitrary.ts';
+import { bodyOf, finished, metricsOf, mixedSummary, type TemporaryRuns, temporaryRuns } from './fixture.ts';
+
+const EPISODES = Array.from({ length: 150 }, (_, index) => varied(index + 1));
+let runs: TemporaryRuns;
+let paths: RunPaths;
+let reader: RunReader;
+beforeAll(() => {
+  runs = temporaryRuns();
+  paths = runs.run();
+  const store = openRunStore(paths);
+  store.appendEpisodes(EPISODES.map((summary) => finished(summary, bodyOf(2, episodeSequence(summary.id)))));
+  store.close();
+  reader = openRunReader(paths);
+});
+afterAll(() => {
+  reader.close();
+  runs.remove();
+});
+
+/** Episodes that differ in every field that can be filtered by. */
+function varied(sequence: number): EpisodeSummary {
+  const base = mixedSummary(sequence);
+  const pick = <Value>(values: readonly Value[], divisor: number): Value =>
+    values[Math.floor(sequence / divisor) % values.length]!;
+  return episodeSummarySchema.parse({
+    ...base,
+    task: {
+      env: pick(['workbench', 'classic'], 3),
+      family: pick(['read_then_enter', 'ordered', 'say "x"', 'a b'], 2),
+      split: pick(['train', 'held_out'], 4),
+      index: sequence % 9,
+    },
+    mode: pick(['sampled', 'greedy'], 5),
+    host: pick(['local', 'gpu-1'], 6),
+    difficulty: pick([1, 2, 2.5], 1),
+    attempt: pick([1, 1, 2], 2),
+    policyVersion: sequence % 20,
+    firstPolicyVersion: sequence % 20,
+    wallMs: sequence / 3,
+    truncated: base.failure === 'max_steps',
+    terminated: base.failure !== 'max_steps',
+    reward: base.trust === 'void' ? null : pick([-1, 0, 1 / 3, 10], 1),
+    trust: base.trust === 'valid' && sequence % 13 === 0 ? 'partial' : base.trust,
+    behaviours: BEHAVIOUR_NAMES.filter((_, index) => (sequence >> index) % 3 === 0),
+  });
+}
+
+function numberOf(episode: EpisodeSummary, field: NumberField): number | null {
+  const values: Record<NumberField, number | null> = {
+    id: episodeSequence(episode.id),
+    steps: episode.steps,
+    reward: episode.reward,
+    iter: episode.iteration,
+    policy: episode.policyVersion,
+    worker: episode.worker,
+    slot: episode.slot,
+    difficulty: episode.difficulty,
+    index: episode.task.index,
+    attempt: episode.attempt,
+    ms: episode.wallMs,
+  };
+  return values[field];
+}
+
+/** What docs/FILTER.md says, without SQL. */
+function matches(node: FilterNode, episode: EpisodeSummary): boolean {
+  if (node.kind === 'all') return node.parts.every((part) => matches(part, episode));
+  if (node.kind === 'any') return node.parts.some((part) => matches(part, episode));
+  if (node.kind === 'not') return !matches(node.part, episode);
+  return matchesTerm(node, episode);
+}
+
+/** ASCII letters only: what SQLite's LIKE does. */
+function lower(text: string): string {
+  return text.replace(/[A-Z]/gu, (letter) => letter.toLowerCase());
+}
+
+function matchesTerm(term: FilterTerm, episode: EpisodeSummary): boolean {
+  if (term.kind === 'text') {
+    return [episode.failureDetail, episode.failure, episode.task.family].some(
+      (field) => field !== null && lower(field).includes(lower(term.text)),
+    );
+  }
+  if (term.kind === 'flag') return term.flags.some((flag) => flagsOf(episode).includes(flag));
+  if (term.kind === 'choice') {
+    const { env, family, split } = episode.task;
+    const { failure, behaviours, host, phase, mode, trust } = episode;
+    const fail = failure === null ? ['none'] : [failure, 'any'];
+    const all = { fail, behaviour: behaviours, family: [family], env: [env], host: [host], split: [split] };
+    const held: readonly string[] = { ...all, phase: [phase], mode: [mode], trust: [trust] }[term.field];
+    return term.values.some((value) => held.includes(value));
+  }
+  const value = numberOf(episode, term.field);
+  if (value === null) return false;
+  if (term.kind === 'numbers') return term.values.includes(value);
+  if (term.kind === 'range') return value >= term.from && value <= term.to;
+  const { comparison } = term;
+  if (comparison === '<') return value < term.value;
+  if (comparison === '<=') return value <= term.value;
+  return comparison === '>' ? value > term.value : value >= term.value;
+}
+
+function flagsOf(episode: EpisodeSummary): string[] {
+  const flags: string[] = [episode.phase, episode.success ? 'success' : 'failed'];
+  if (episode.trust === 'void') flags.push('void');
+  if (episode.truncated) flags.push('truncated');
+  if (episode.terminated) flags.push('terminated');
+  if (episode.task.split === 'held_out') flags.push('heldout');
+  return flags;
+}
+
+function expected(filter: Filter): string[] {
+  const { field, descending } = filter.sort;
+  return EPISODES.filter((episode) => matches(filter.where, episode))
+    .toSorted((left, right) => {
+      const [a, b] = [numberOf(left, field), numberOf(right, field)];
+      const newest = episodeSequence(right.id) - episodeSequence(left.id);
+      if (a === b) return newest;
+      if (a === null || b === null) return a === null ? 1 : -1;
+      return descending ? b - a : a - b;
+    })
+    .map(({ id }) => id);
+}
+
+describe('a filter', () => {
+  it('finds by SQL what plain evaluation finds, page by page, in the same order, with the same counts', () => {
+    let matched = 0;
+    fc.assert(
+      fc.property(filters, fc.integer({ min: 1, max: 60 }), (filter, limit) => {
+        const wanted = expected(filter);
+        const found: string[] = [];
+        let after: string | null = null;
+        do {
+          const page = reader.episodes(filter, { limit, after });
+          expect(page.episodes.length).toBeLessThanOrEqual(limit);
+          found.push(...page.episodes.map(({ id }) => id));
+          after = page.next;
+        } while (after !== null);
+        expect(found, `filter ${formatFilter(filter)}`).toEqual(wanted);
+        expect(reader.countEpisodes(filter)).toBe(wanted.length);
+        const counts = reader.failureCounts(filter);
+        expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(wanted.length);
+        matched += wanted.length;
+      }),
+      { numRuns: 200 },
+    );
+    expect(matched).toBeGreaterThan(1000);
+  });
+
+  it('gives whole summaries', () => {
+    const page = reader.episodes(parseFilter('sort:id'), { limit: 1000 });
+    expect(page).toEqual({ episodes: EPISODES, next: null });
+  });
+
+  it('by failure counts types and successes', () => {
+    const counts = reader.failureCounts(parseFilter('fail:gave_up,none'));
+    expect(Object.keys(counts).toSorted()).toEqual(['gave_up', 'success']);
+    expect(counts['success']).toBe(EPISODES.filter(({ success }) => success).length);
+  });
+
+  it('reads pages by an index, not by sorting', () => {
+    const database = new Database(paths.database, { readonly: true });
+    const plan = (text: string): string => {
+      const { where, sort } = parseFilter(text);
+      const { sql, parameters } = filterToSql(where);
+      const order = orderToSql(sort);
+      return database
+        .prepare<unknown[], { detail: string }>(
+          `EXPLAIN QUERY PLAN SELECT * FROM episodes WHERE ${sql} ORDER BY ${order} LIMIT 50`,
+        )
+        .all(...parameters)
+        .map(({ detail }) => detail)
+        .join('; ');
+    };
+    expect(plan('')).toBe('SCAN episodes');
+    expect(plan('fail:gave_up')).toBe('SEARCH episodes USING INDEX episodes_by_failure (failure=?)');
+    expect(plan('family:ordered')).toBe('SEARCH episodes USING INDEX episodes_by_family (family=?)');
+    expect(plan('is:eval')).toContain('USING INDEX episodes_by_phase (phase=?)');
+    database.close();
+  });
+
+  it('refuses a continuation that belongs to another order, or is none', () => {
+    const { next } = reader.episodes(parseFilter('sort:steps'), { limit: 1 });
+    expect(() => reader.episodes(parseFilter('sort:-steps'), { limit: 1, after: next })).toThrow(
+      expect.objectContaining({ code: 'usage', message: expect.stringContaining('steps ASC') }),
+    );
+    expect(() => reader.episodes(parseFilter(''), { limit: 1, after: 'e7' })).toThrow(
+      expect.objectContaining({ code: 'usage' }),
+    );
+  });
+});
+
+describe('one episode', () => {
+  it('comes with its steps', () => {
+    expect(reader.episode('e42')).toEqual({ summary: EPISODES[41], body: bodyOf(2, 42) });
+  });
+
+  it.each(['e151', 'e0', '42', '', "e1'; DROP TABLE episodes"])('%j is not there: says which are', (id) => {
+    expect(() => reader.episode(id)).toThrow(
+      expect.objectContaining({
+        code: 'episode-not-found',
+        message: `no episode "${id}": there are e1 to e150`,
+      }),
+    );
+  });
+
+  it('whose bytes are damaged, or are of another, is refused, and the list still works', () => {
+    const damaged = runs.run('damaged');
+    const store = openRunStore(damaged);
+    for (const sequence of [11, 12, 13]) store.appendEpisodes([finished(mixedSummary(sequence))]);
+    store.close();
+    const file = join(damaged.segments, '000001.seg');
+    const bytes = readFileSync(file);
+    bytes[bytes.byteLength - 5]! ^= 1;
+    writeFileSync(file, bytes);
+    const database = new Database(damaged.database);
+    database.exec(
+      `UPDATE episodes SET offset = (SELECT offset FROM episodes WHERE sequence = 11),
+                           length = (SELECT length FROM episodes WHERE sequence = 11) WHERE sequence = 12`,
+    );
+    database.close();
+    const opened = openRunReader(damaged);
+    expect(opened.episode('e11').body).toEqual(bodyOf(3));
+    expect(() => opened.episode('e12')).toThrow(/episode e12 cannot be read: the index points at e11/u);
+    expect(() => opened.episode('e13')).toThrow(expect.objectContaining({ code: 'segment-corrupt' }));
+    expect(opened.countEpisodes(parseFilter(''))).toBe(3);
+    opened.close();
+  });
+
+  it('of an unknown shape is refused, naming the place', () => {
+    const odd = runs.run('odd');
+    const store = openRunStore(odd);
+    store.appendEpisodes([{ summary: mixedSummary(1), body: Buffer.from('{"lines": [1]}') }]);
+    store.close();
+    const opened = openRunReader(odd);
+    expect(() => opened.episode('e1')).toThrow(/episode e1 cannot be read: lines\.0: /u);
+    opened.close();
+  });
+});
+
+describe('a live run', () => {
+  it('shows what was stored since the reader was opened', () => {
+    const live = runs.run('live');
+    const store = openRunStore(live);
+    const opened = openRunReader(live);
+    expect(() => opened.episode('e1')).toThrow(/none is stored yet/u);
+    store.appendEpisodes([finished(mixedSummary(1))]);
+    expect(opened.episode('e1').summary).toEqual(mixedSummary(1));
+    opened.close();
+    store.close();
+  });
+
+  it('gives metrics, evaluations, knobs and events in their orders', () => {
+    const live = runs.run('metrics');
+    const store = openRunStore(live);
+    for (const iteration of [1, 2, 3]) store.appendIteration(metricsOf(iteration));
+    store.appendIteration(metricsOf(2, { attempt: 2, reward: 0.75, heldOutByFamily: { ordered: 0.5 } }));
+    for (const [iteration, mode, success] of [
+      [2, 'sampled', 0.1],
+      [2, 'greedy', 0.2],
+      [1, 'greedy', 0.3],
+      [2, 'greedy', 0.4],
+    ] as const) {
+      store.appendEvaluation({
+        iteration,
+        policyVersion: iteration,
+        mode,
+        episodes: 10,
+        success,
+        byFamily: {},
+      });
+    }
+    for (const minibatch of [1, 2]) {
+      store.appendKnobChange({
+        time: 0,
+        who: 'me@here',
+        knob: 'lr',
+        from: 1,
+        to: 2,
+        iteration: 1,
+        minibatch,
+      });
+    }
+    for (const message of ['first', 'second', 'third']) {
+      store.appendEvent({ time: 0, level: 'info', kind: 'checkpoint', subject: 'run', message });
+    }
+    const opened = openRunReader(live);
+    const attempts = (): string[] =>
+      opened.iterations().map(({ iteration, attempt }) => `${iteration} by ${attempt}`);
+    expect(attempts()).toEqual(['1 by 1', '2 by 2']);
+    expect(opened.iterations(1)[0]).toEqual(
+      metricsOf(2, { attempt: 2, reward: 0.75, heldOutByFamily: { ordered: 0.5 } }),
+    );
+    expect(opened.iterations(2)).toEqual([]);
+    store.appendIteration(metricsOf(3, { attempt: 2 }));
+    expect(attempts()).toEqual(['1 by 1', '2 by 2', '3 by 2']);
+    expect(opened.evaluations().map(({ success }) => success)).toEqual([0.3, 0.1, 0.4]);
+    expect(opened.knobChanges().map(({ minibatch }) => minibatch)).toEqual([1, 2]);
+    expect(opened.events(2).map(({ message }) => message)).toEqual(['third', 'second']);
+    opened.close();
+    store.close();
+  });
+});
