@@ -1,10 +1,11 @@
 import type { Assignment } from '../src/domain/episode.ts';
-import { episodeId } from '../src/domain/id.ts';
 import { hostSpecSchema } from '../src/domain/host.ts';
+import { episodeId } from '../src/domain/id.ts';
 import { deriveSeed } from '../src/domain/random.ts';
 import type { Catalog } from '../src/domain/task.ts';
 import { spawnChild } from '../src/hosts/spawn.ts';
 import { connect } from '../src/protocol/connection.ts';
+import type { Attachments } from '../src/protocol/frame.ts';
 import {
   type FromWorker,
   fromWorkerSchema,
@@ -24,6 +25,8 @@ export interface DrivenWorker {
   stop(): Promise<void>;
 }
 
+type EpisodeMessage = Extract<FromWorker, { type: 'episode' }>;
+
 const ZERO: WorkerReport = {
   steps: 0,
   inferenceCalls: 0,
@@ -37,7 +40,11 @@ const ZERO: WorkerReport = {
 };
 
 /** Starts a worker with these weights, and keeps it supplied with training tasks. */
-export async function driveWorker(settings: WorkerSettings, weights: Uint8Array): Promise<DrivenWorker> {
+export async function driveWorker(
+  settings: WorkerSettings,
+  weights: Uint8Array,
+  onEpisode: (message: EpisodeMessage, attachments: Attachments) => void = () => undefined,
+): Promise<DrivenWorker> {
   const host = hostSpecSchema.parse({ name: 'local' });
   const child = spawnChild(host, 'worker', {
     onStderrLine: (line) => process.stderr.write(`worker ${settings.worker}: ${line}\n`),
@@ -71,7 +78,7 @@ export async function driveWorker(settings: WorkerSettings, weights: Uint8Array)
     input: child.stdout,
     output: child.stdin,
     schema: fromWorkerSchema,
-    onMessage: (message) => {
+    onMessage: (message, attachments) => {
       if (message.type === 'hello') connection.send({ type: 'start', settings });
       if (message.type === 'ready') {
         catalog = message.catalog;
@@ -82,6 +89,7 @@ export async function driveWorker(settings: WorkerSettings, weights: Uint8Array)
       if (message.type === 'claim') connection.send({ type: 'dispatch', episodes: next(message.count) });
       if (message.type === 'episode') {
         episodes++;
+        onEpisode(message, attachments);
         connection.send({ type: 'ack', bytes: message.bytes });
       }
       if (message.type === 'report') totals = addReports(totals, message.report);
@@ -126,11 +134,14 @@ function deferred<T>(): {
   readonly resolve: (value: T) => void;
   readonly reject: (reason: Error) => void;
 } {
-  let resolve: (value: T) => void = () => undefined;
-  let reject: (reason: Error) => void = () => undefined;
-  const promise = new Promise<T>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
+  const handles: { resolve?: (value: T) => void; reject?: (reason: Error) => void } = {};
+  const promise = new Promise<T>((resolve, reject) => {
+    handles.resolve = resolve;
+    handles.reject = reject;
   });
-  return { promise, resolve, reject };
+  return {
+    promise,
+    resolve: (value) => handles.resolve?.(value),
+    reject: (reason) => handles.reject?.(reason),
+  };
 }

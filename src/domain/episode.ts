@@ -7,7 +7,6 @@ import { taskRefSchema } from './task.ts';
 
 /** Why an episode is sampled. Evaluation episodes never feed the trainer. */
 export const PHASES = ['train', 'eval'] as const;
-export type Phase = (typeof PHASES)[number];
 
 /** How actions are taken from the policy's distribution. */
 export const ACTION_MODES = ['sampled', 'greedy'] as const;

@@ -5,7 +5,6 @@ export const runIdSchema = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/u)
   .brand<'RunId'>();
-export type RunId = z.infer<typeof runIdSchema>;
 
 /** Identifies an episode within its run: `e` and the dispatch number. A re-dispatched episode keeps its id. */
 export const episodeIdSchema = z

@@ -8,14 +8,33 @@ import { Worker } from 'node:worker_threads';
  *   the run process reads, and kills the process.
  */
 export interface Lifeline {
-  /** The main thread begins something that must end within the limit: `subject` and `stage` are small numbers. */
-  begin(subject: number, stage: number): void;
+  /** The main thread begins something that must end within the limit; `subject` is a number that says what it is for. */
+  begin(subject: number, stage: WatchedStage): void;
   /** It has ended. */
   end(): void;
 }
 
-/** Prefix of the line on stderr by which the watching thread says what was stuck: `STUCK_PREFIX subject stage ms`. */
-export const STUCK_PREFIX = '@agentrl-lab-stuck';
+/** What the main thread may be doing. */
+const WATCHED_STAGES = ['reset', 'step'] as const;
+export type WatchedStage = (typeof WATCHED_STAGES)[number];
+
+/** Something that took too long, and for which its process was killed. */
+export interface Stuck {
+  readonly subject: number;
+  readonly stage: WatchedStage;
+  readonly ms: number;
+}
+
+/** Begins the line on stderr by which the watching thread says what was stuck: prefix, subject, stage, ms. */
+const STUCK_PREFIX = '@agentrl-lab-stuck';
+
+/** Reads a line of a child's stderr; null for any other line. */
+export function parseStuck(line: string): Stuck | null {
+  const [prefix, subject, stage, ms] = line.split(' ');
+  const name = WATCHED_STAGES[Number(stage)];
+  if (prefix !== STUCK_PREFIX || name === undefined) return null;
+  return { subject: Number(subject), stage: name, ms: Number(ms) };
+}
 
 // Kept as text: Node 20 cannot start a worker thread from a TypeScript file.
 const WATCHER = `
@@ -47,7 +66,7 @@ export function startLifeline(limitMs: number): Lifeline {
   return {
     begin(subject, stage) {
       Atomics.store(state, 1, subject);
-      Atomics.store(state, 2, stage);
+      Atomics.store(state, 2, WATCHED_STAGES.indexOf(stage));
       Atomics.add(state, 0, 1);
     },
     end() {

@@ -1,6 +1,5 @@
 import { createConnection, type Socket } from 'node:net';
 import { hostname, userInfo } from 'node:os';
-import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { errorText, LabError } from '../domain/error.ts';
 import type { KnobName } from '../domain/knob.ts';
@@ -12,6 +11,7 @@ import {
   runStatusSchema,
 } from '../domain/run.ts';
 import { type ControlRequest, controlReplySchema } from '../protocol/control.ts';
+import { readSocketLines } from '../protocol/lines.ts';
 
 /** A client of one live run. Every call fails with `run-not-live` once the run is gone. */
 export interface ControlClient {
@@ -58,7 +58,7 @@ export async function connectControl(manifest: RunManifest): Promise<ControlClie
   };
   socket.on('close', () => failAll('it closed the connection'));
   socket.on('error', (error) => failAll(error.message));
-  createInterface({ input: socket }).on('line', (line) => settle(waiting, line));
+  readSocketLines(socket, (line) => settle(waiting, line));
 
   const request = async (command: Command): Promise<unknown> => {
     if (socket.destroyed) throw notLive(manifest.id, 'the connection is closed');

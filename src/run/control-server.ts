@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import { createInterface } from 'node:readline';
 import { errorText, LabError } from '../domain/error.ts';
 import { type ControlReply, type ControlRequest, controlRequestSchema } from '../protocol/control.ts';
+import { readSocketLines } from '../protocol/lines.ts';
 
 export type ControlHandler = (request: ControlRequest) => Promise<unknown>;
 
@@ -24,7 +24,7 @@ export class ControlServer {
       socket.on('data', () => {
         if (socket.readableLength > MAX_LINE_BYTES) socket.destroy();
       });
-      createInterface({ input: socket }).on('line', (line) => void answer(socket, line, handler));
+      readSocketLines(socket, (line) => void answer(socket, line, handler));
     });
   }
 

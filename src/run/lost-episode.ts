@@ -1,11 +1,11 @@
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
-import type { StuckEpisode } from './worker-pool.ts';
+import type { Stuck } from '../protocol/lifeline.ts';
 
 /** The record of an episode whose worker had to be killed for it: void, with no steps to show. */
 export function stuckEpisode(
   assignment: Assignment,
   place: { readonly host: string; readonly worker: number },
-  stuck: StuckEpisode,
+  stuck: Stuck,
 ): EpisodeSummary {
   return {
     ...assignment,

@@ -3,6 +3,7 @@ import { errorText, LabError } from '../domain/error.ts';
 import { episodeId } from '../domain/id.ts';
 import type { KnobName } from '../domain/knob.ts';
 import type { Evaluation, KnobChange, RunManifest, RunState, RunStatus } from '../domain/run.ts';
+import type { Stuck } from '../protocol/lifeline.ts';
 import type { UpdateMetrics } from '../protocol/trainer.ts';
 import type { RunStore } from '../store/index-writer.ts';
 import type { RunPaths } from '../store/run-directory.ts';
@@ -19,7 +20,7 @@ import { SampleQueue } from './sample-queue.ts';
 import { identity, limits } from './status.ts';
 import { TrainerLink } from './trainer-link.ts';
 import { VoidBreaker } from './void-breaker.ts';
-import { type StuckEpisode, WorkerPool } from './worker-pool.ts';
+import { WorkerPool } from './worker-pool.ts';
 
 export interface RunOptions {
   readonly config: Config;
@@ -254,7 +255,7 @@ export class Run {
 
   #workerLost(
     worker: number,
-    { reason, retryMs, stuck }: { reason: string; retryMs: number | null; stuck: StuckEpisode | null },
+    { reason, retryMs, stuck }: { reason: string; retryMs: number | null; stuck: Stuck | null },
   ): void {
     if (this.#closing) return;
     const name = this.#workers.name(worker);
@@ -276,8 +277,8 @@ export class Run {
     this.#advance();
   }
 
-  #storeStuck(worker: number, stuck: StuckEpisode): void {
-    const assignment = this.#dispatcher.find(episodeId(stuck.sequence));
+  #storeStuck(worker: number, stuck: Stuck): void {
+    const assignment = this.#dispatcher.find(episodeId(stuck.subject));
     if (assignment === null) return;
     const host = this.#workers.hostName(worker);
     const summary = stuckEpisode(assignment, { host, worker }, stuck);

@@ -3,7 +3,7 @@ import type { HostSpec } from '../domain/host.ts';
 import type { ChildStatus } from '../domain/run.ts';
 import type { Catalog } from '../domain/task.ts';
 import type { Attachments } from '../protocol/frame.ts';
-import { STUCK_PREFIX } from '../protocol/lifeline.ts';
+import { parseStuck, type Stuck } from '../protocol/lifeline.ts';
 import {
   type FromWorker,
   fromWorkerSchema,
@@ -12,14 +12,6 @@ import {
   type WorkerSettings,
 } from '../protocol/worker.ts';
 import { ChildLink, type RestartPolicy } from './child-link.ts';
-
-/** A step or reset that a worker's watching thread killed it for. */
-export interface StuckEpisode {
-  /** Dispatch number of the episode. */
-  readonly sequence: number;
-  readonly stage: 'reset' | 'step';
-  readonly ms: number;
-}
 
 export interface DeliveredEpisode {
   readonly summary: EpisodeSummary;
@@ -38,12 +30,7 @@ export interface WorkerPoolOptions {
   /** A worker has room for more episodes: `nextFor` will be asked. */
   readonly onRoom: () => void;
   readonly onEpisode: (worker: number, episode: DeliveredEpisode) => void;
-  readonly onLost: (
-    worker: number,
-    reason: string,
-    retryMs: number | null,
-    stuck: StuckEpisode | null,
-  ) => void;
+  readonly onLost: (worker: number, reason: string, retryMs: number | null, stuck: Stuck | null) => void;
   readonly onStderr: (worker: number, line: string) => void;
 }
 
@@ -52,7 +39,7 @@ interface Member {
   readonly settings: WorkerSettings;
   credits: number;
   report: WorkerReport | null;
-  stuck: StuckEpisode | null;
+  stuck: Stuck | null;
 }
 
 /** How long throughput is averaged over, ms. */
@@ -229,10 +216,4 @@ export class WorkerPool {
         break;
     }
   }
-}
-
-function parseStuck(line: string): StuckEpisode | null {
-  const [prefix, sequence, stage, ms] = line.split(' ');
-  if (prefix !== STUCK_PREFIX) return null;
-  return { sequence: Number(sequence), stage: stage === '0' ? 'reset' : 'step', ms: Number(ms) };
 }

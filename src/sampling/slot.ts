@@ -2,12 +2,13 @@ import type { Environment, EnvironmentDefinition, Eventual, StepResult } from '.
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
 import { errorText } from '../domain/error.ts';
 import { type FailureType, failureTrust } from '../domain/failure.ts';
+import { episodeSequence } from '../domain/id.ts';
 import type { ActionLayout } from '../domain/policy-spec.ts';
 import { createRandom, deriveSeed, type RandomStream } from '../domain/random.ts';
 import type { Observation } from '../domain/space.ts';
 import type { Task } from '../domain/task.ts';
 import type { Attachments } from '../protocol/frame.ts';
-import type { Lifeline } from '../protocol/lifeline.ts';
+import type { Lifeline, WatchedStage } from '../protocol/lifeline.ts';
 import type { WorkerSettings } from '../protocol/worker.ts';
 import { type Aggregator, createAggregator } from '../rewards/aggregator.ts';
 import { findBehaviours } from '../rewards/behaviours.ts';
@@ -20,9 +21,6 @@ import { SampleBuffer, type SampleRow } from './sample-buffer.ts';
  * `closing`: truncated, and the value of the last observation is wanted for bootstrapping.
  */
 export type SlotState = 'free' | 'ready' | 'busy' | 'closing';
-
-/** Stages as numbers, for the watching thread. */
-export const STAGES = ['reset', 'step'] as const;
 
 export interface FinishedEpisode {
   readonly summary: EpisodeSummary;
@@ -112,7 +110,7 @@ export class Slot {
     this.#ending = null;
     this.#observation = null;
     this.#random = createRandom(deriveSeed(assignment.seed, 'policy'));
-    this.#guard(0, () => {
+    this.#guard('reset', () => {
       this.#task = this.#context.definition.createTask(assignment.task);
       const reset = this.#env.reset(this.#task, deriveSeed(assignment.seed, 'environment'));
       this.#await(reset, (observation) => this.#observe(observation));
@@ -126,7 +124,7 @@ export class Slot {
     this.#policyVersion = decision.policyVersion;
     // The row's views are overwritten by the next batch: keep it before waiting for anything.
     if (this.#assignment?.phase === 'train') this.#samples.push(row);
-    this.#guard(1, () => {
+    this.#guard('step', () => {
       this.#await(this.#env.step(decision.action), (result) =>
         this.#afterStep(observation, decision, result),
       );
@@ -157,9 +155,9 @@ export class Slot {
     await this.#env.close();
   }
 
-  #guard(stage: number, work: () => void): void {
+  #guard(stage: WatchedStage, work: () => void): void {
     const { lifeline } = this.#context;
-    const subject = this.#assignment === null ? 0 : Number(this.#assignment.id.slice(1));
+    const subject = this.#assignment === null ? 0 : episodeSequence(this.#assignment.id);
     lifeline.begin(subject, stage);
     try {
       work();
@@ -183,7 +181,7 @@ export class Slot {
       const value = await answer;
       // Abandoned meanwhile: the slot has another environment by now.
       if (generation !== this.#generation) return;
-      this.#guard(1, () => then(value));
+      this.#guard('step', () => then(value));
     } catch (thrown) {
       if (generation !== this.#generation) return;
       this.fail('env_crash', errorText(thrown));

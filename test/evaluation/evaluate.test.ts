@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { EpisodeSummary } from '../../src/domain/episode.ts';
 import type { Catalog } from '../../src/domain/task.ts';
 import { EvaluationRound, planEvaluation } from '../../src/evaluation/evaluate.ts';
+import { episodeSummary } from '../support/summary.ts';
 
 const catalog: Catalog = {
   env: 'workbench',
@@ -29,8 +29,17 @@ describe('an evaluation', () => {
 
   it('counts success by family, and void episodes not at all', () => {
     const round = new EvaluationRound(8, 8, 4);
-    const add = (family: string, success: boolean, trust = 'valid') =>
-      round.add({ task: { family }, mode: 'greedy', success, trust } as unknown as EpisodeSummary);
+    const add = (family: string, success: boolean, trust: 'valid' | 'void' = 'valid') =>
+      round.add(
+        episodeSummary({
+          task: { env: 'workbench', family, split: 'held_out', index: 0 },
+          phase: 'eval',
+          mode: 'greedy',
+          success,
+          failure: success ? null : 'wrong_result',
+          trust,
+        }),
+      );
     add('a', true);
     add('a', false);
     add('b', true);

@@ -18,6 +18,10 @@ function shareOfHard(curriculum: Curriculum, draws = 4000): number {
   return hard / draws;
 }
 
+function nextTasks(curriculum: Curriculum) {
+  return Array.from({ length: 20 }, () => curriculum.next());
+}
+
 describe('the curriculum', () => {
   it('draws a family more often the more it fails, down to the floor', () => {
     const curriculum = new Curriculum(catalog, { adapt: true, floor: 0.25 }, 7);
@@ -39,8 +43,7 @@ describe('the curriculum', () => {
       first.observe(first.next().family, i % 3 === 0);
     }
     const second = new Curriculum(catalog, options, first.getState());
-    const tasks = (curriculum: Curriculum) => Array.from({ length: 20 }, () => curriculum.next());
-    expect(tasks(second)).toEqual(tasks(first));
+    expect(nextTasks(second)).toEqual(nextTasks(first));
   });
 
   it('names only training tasks that exist', () => {

@@ -8,6 +8,11 @@ const plan: Plan = {
   iteration: 1,
 };
 
+function firstSeeds(runSeed: number): number[] {
+  const scheduler = new Scheduler(runSeed, 0);
+  return [scheduler.assign(plan, 0).seed, scheduler.assign(plan, 1).seed];
+}
+
 describe('the scheduler', () => {
   it('numbers episodes on from the last one that was stored', () => {
     const scheduler = new Scheduler(1, 41);
@@ -16,12 +21,8 @@ describe('the scheduler', () => {
   });
 
   it('gives an episode the same seed in every run of the same seed', () => {
-    const seeds = (seed: number) => {
-      const scheduler = new Scheduler(seed, 0);
-      return [scheduler.assign(plan, 0).seed, scheduler.assign(plan, 1).seed];
-    };
-    expect(seeds(5)).toEqual(seeds(5));
-    expect(seeds(5)).not.toEqual(seeds(6));
+    expect(firstSeeds(5)).toEqual(firstSeeds(5));
+    expect(firstSeeds(5)).not.toEqual(firstSeeds(6));
   });
 
   it('takes an episode once, and only from the worker that has it', () => {

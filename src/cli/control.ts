@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LabError, systemErrorCode } from '../domain/error.ts';
+import { checkKnob, KNOB_NAMES, type KnobName } from '../domain/knob.ts';
+import { nearest } from '../domain/nearest.ts';
+import type { KnobChange } from '../domain/run.ts';
+import { type ControlClient, connectControl } from '../run/control-client.ts';
+import { isRunLive, readManifest } from '../store/run-directory.ts';
+import { formatNumber } from './format.ts';
+import { printJson, printLine } from './output.ts';
+import { type FoundRun, findLiveRun, runState } from './runs.ts';
+
+const STOP_TIMEOUT_MS = 120_000;
+const EXIT_GRACE_MS = 2000;
+const POLL_MS = 50;
+
+export interface ControlOptions {
+  readonly runs: string;
+  readonly json?: boolean;
+}
+
+/** Pauses a live run: after the episodes in flight, or with `now` where every slot stands. */
+export async function pauseRun(
+  id: string | undefined,
+  options: ControlOptions & { readonly now?: boolean },
+): Promise<void> {
+  const run = findLiveRun(options.runs, id);
+  const now = options.now === true;
+  await withClient(run, async (client) => await client.pause(now));
+  if (options.json === true) printJson({ run: run.id, paused: true, now });
+  else {
+    const how = now ? 'is paused' : 'is pausing: episodes in flight are finished first';
+    printLine(`run ${run.id} ${how}; go on with: agentrl-lab resume ${run.id}`);
+  }
+}
+
+/** Lets a live run go on. */
+export async function resumeLiveRun(run: FoundRun): Promise<void> {
+  await withClient(run, async (client) => await client.resume());
+}
+
+/** Ends a run and waits until no process of it is left. A run that has ended already is no error. */
+export async function stopRun(id: string | undefined, options: ControlOptions): Promise<void> {
+  const run = findLiveRun(options.runs, id);
+  if (run.live) {
+    await withClient(run, async (client) => await client.stop());
+    await untilGone(run);
+  }
+  const state = runState({ manifest: readManifest(run.paths), live: false });
+  if (options.json === true) printJson({ run: run.id, state });
+  else if (run.live) printLine(`run ${run.id} is ${state}; go on with: agentrl-lab resume ${run.id}`);
+  else printLine(`run ${run.id} was not live: it is ${state}`);
+}
+
+/** Turns knobs of a live run, and says from which minibatch on the new values apply. */
+export async function setKnobs(
+  assignments: readonly string[],
+  options: ControlOptions & { readonly run?: string },
+): Promise<void> {
+  const knobs = parseKnobs(assignments);
+  const run = findLiveRun(options.runs, options.run);
+  const changes = await withClient(run, async (client) => await client.set(knobs));
+  if (options.json === true) printJson({ run: run.id, changes });
+  else for (const change of changes) printLine(formatChange(change));
+}
+
+/** Reads `clip=0.1 kl=0.02`. Throws `knob-invalid` for a name, a number or a range that is not right. */
+export function parseKnobs(assignments: readonly string[]): Partial<Record<KnobName, number>> {
+  const knobs: Partial<Record<KnobName, number>> = {};
+  for (const assignment of assignments) {
+    const [name = '', text = '', ...rest] = assignment.split('=');
+    const knob = KNOB_NAMES.find((known) => known === name);
+    if (knob === undefined) {
+      const like = nearest(name, KNOB_NAMES);
+      throw new LabError('knob-invalid', {
+        message: `"${name}" is not a knob`,
+        hint: like === null ? `the knobs are: ${KNOB_NAMES.join(', ')}` : `did you mean ${like}?`,
+      });
+    }
+    const value = Number(text);
+    if (text.trim() === '' || rest.length > 0 || Number.isNaN(value)) {
+      throw new LabError('knob-invalid', {
+        message: `"${assignment}" is not an assignment; wanted ${knob}=number`,
+      });
+    }
+    knobs[knob] = checkKnob(knob, value);
+  }
+  return knobs;
+}
+
+function formatChange(change: KnobChange): string {
+  const values = `${formatNumber(change.from)} → ${formatNumber(change.to)}`;
+  return `${change.knob} ${values} from iteration ${change.iteration}, minibatch ${change.minibatch}`;
+}
+
+async function withClient<T>(run: FoundRun, use: (client: ControlClient) => Promise<T>): Promise<T> {
+  const client = await connectControl(run.manifest);
+  try {
+    return await use(client);
+  } finally {
+    client.close();
+  }
+}
+
+async function untilGone(run: FoundRun): Promise<void> {
+  const { pid } = readManifest(run.paths);
+  const deadline = Date.now() + STOP_TIMEOUT_MS;
+  while (isRunLive(run.paths)) {
+    if (Date.now() > deadline) {
+      throw new LabError('child-failed', {
+        message: `run ${run.id} has not ended within ${STOP_TIMEOUT_MS / 1000} s (process ${pid ?? 'unknown'})`,
+        hint: 'its children end with it: kill that process',
+      });
+    }
+    await sleep(POLL_MS);
+  }
+  // Giving up its lock is the last thing it does but one. Where nobody collects dead processes, it stays visible.
+  const patience = Date.now() + EXIT_GRACE_MS;
+  while (isProcess(pid) && Date.now() < patience) await sleep(POLL_MS);
+}
+
+function isProcess(pid: number | null): boolean {
+  try {
+    return pid !== null && process.kill(pid, 0);
+  } catch (thrown) {
+    return systemErrorCode(thrown) === 'EPERM';
+  }
+}

@@ -1,0 +1,123 @@
+import { formatEffective } from '../config/effective.ts';
+import type { Override } from '../config/overrides.ts';
+import type { EpisodeSummary } from '../domain/episode.ts';
+import { visibleText } from '../domain/visible-text.ts';
+import { parseFilter } from '../store/filter.ts';
+import { openRunReader } from '../store/queries.ts';
+import { listRuns, type RunListing } from '../store/run-directory.ts';
+import { loadConfigFile } from './config-file.ts';
+import { type Column, formatCount, formatNumber, formatTable, formatTime } from './format.ts';
+import { printJson, printLine } from './output.ts';
+import { findNewestRun, runState } from './runs.ts';
+import { formatEpisode } from './show.ts';
+
+interface InspectOptions {
+  readonly runs: string;
+  readonly run?: string;
+  readonly json?: boolean;
+}
+
+/** Lists all runs, newest first; a run that cannot be read is listed with the reason. */
+export function printRuns({ runs, json }: Pick<InspectOptions, 'runs' | 'json'>): void {
+  const listings = listRuns(runs);
+  if (json === true) {
+    printJson(listings.map(({ id, manifest, error, live }) => ({ id, live, error, manifest })));
+  } else if (listings.length === 0) {
+    printLine(`no runs in ${runs}; start one with: agentrl-lab run`);
+  } else {
+    for (const line of formatTable(RUN_COLUMNS, listings)) printLine(line);
+  }
+}
+
+const RUN_COLUMNS: readonly Column<RunListing>[] = [
+  { title: 'RUN', align: 'left', cell: ({ id }) => id },
+  { title: 'STATE', align: 'left', cell: (run) => listedState(run) },
+  {
+    title: 'STARTED',
+    align: 'left',
+    cell: ({ manifest }) => (manifest === null ? '' : formatTime(manifest.createdAt)),
+  },
+  { title: 'ATTEMPTS', align: 'right', cell: ({ manifest }) => String(manifest?.attempt ?? '') },
+  { title: 'SEED', align: 'right', cell: ({ manifest }) => String(manifest?.seed ?? '') },
+  {
+    title: 'NOTE',
+    align: 'left',
+    cell: ({ manifest, error }) => visibleText(manifest?.reason ?? error ?? ''),
+  },
+];
+
+function listedState({ manifest, live }: RunListing): string {
+  return manifest === null ? 'unreadable' : runState({ manifest, live });
+}
+
+/** Lists the episodes that a filter matches, with how many there are by the way they ended. */
+export function printEpisodes(
+  filterWords: readonly string[],
+  options: InspectOptions & { readonly limit: number },
+): void {
+  const filter = parseFilter(filterWords.join(' '));
+  const run = findNewestRun(options.runs, options.run);
+  const reader = openRunReader(run.paths);
+  try {
+    const { episodes, next } = reader.episodes(filter, { limit: options.limit });
+    const total = reader.countEpisodes(filter);
+    const outcomes = reader.failureCounts(filter);
+    if (options.json === true) {
+      printJson({ run: run.id, total, outcomes, episodes, more: next !== null });
+      return;
+    }
+    if (episodes.length > 0) {
+      for (const line of formatTable(EPISODE_COLUMNS, episodes)) printLine(line);
+    }
+    const counts = Object.entries(outcomes)
+      .toSorted((left, right) => right[1] - left[1])
+      .map(([outcome, count]) => `${outcome} ${formatCount(count)}`);
+    const shown = `${formatCount(episodes.length)} of ${formatCount(total)} episodes of ${run.id}`;
+    printLine([shown, ...counts].join(' · '));
+  } finally {
+    reader.close();
+  }
+}
+
+const EPISODE_COLUMNS: readonly Column<EpisodeSummary>[] = [
+  { title: 'EPISODE', align: 'left', cell: ({ id }) => id },
+  { title: 'ITER', align: 'right', cell: ({ iteration }) => String(iteration) },
+  { title: 'POLICY', align: 'right', cell: ({ policyVersion }) => String(policyVersion) },
+  {
+    title: 'PHASE',
+    align: 'left',
+    cell: ({ phase, mode }) => (phase === 'eval' ? `eval ${mode}` : phase),
+  },
+  {
+    title: 'TASK',
+    align: 'left',
+    cell: ({ task }) => visibleText(`${task.family}/${task.split}/${task.index}`),
+  },
+  { title: 'STEPS', align: 'right', cell: ({ steps }) => String(steps) },
+  { title: 'REWARD', align: 'right', cell: ({ reward }) => formatNumber(reward) },
+  { title: 'OUTCOME', align: 'left', cell: ({ failure }) => failure ?? 'success' },
+  { title: 'BEHAVIOURS', align: 'left', cell: ({ behaviours }) => behaviours.join(' ') },
+];
+
+/** Prints one episode step by step. `id` may leave out the `e`. */
+export function printEpisode(id: string, options: InspectOptions): void {
+  const run = findNewestRun(options.runs, options.run);
+  const reader = openRunReader(run.paths);
+  try {
+    const episode = reader.episode(/^\d+$/u.test(id) ? `e${id}` : id);
+    if (options.json === true) printJson({ run: run.id, ...episode });
+    else for (const line of formatEpisode(episode)) printLine(line);
+  } finally {
+    reader.close();
+  }
+}
+
+/** Prints the whole config that a file and overrides amount to, with the origin of each value. */
+export function printConfig(
+  file: string | null,
+  options: { readonly overrides: readonly Override[]; readonly json?: boolean },
+): void {
+  const { config, origins } = loadConfigFile(file, options.overrides);
+  if (options.json === true) printJson({ config, origins: Object.fromEntries(origins) });
+  else printLine(formatEffective(config, origins).trimEnd());
+}

@@ -1,0 +1,142 @@
+import { type Override, parseOverride } from '../config/overrides.ts';
+import { LabError } from '../domain/error.ts';
+import { isFinal } from '../domain/run.ts';
+import { isRunLive, listRuns, readManifest, runPaths } from '../store/run-directory.ts';
+import { resumeLiveRun } from './control.ts';
+import { followRun } from './headless.ts';
+import { printRuns } from './inspect.ts';
+import { EXIT, printJson, printLine, printNote } from './output.ts';
+import { findLiveRun, findRun } from './runs.ts';
+import { restartRun, startRun } from './start.ts';
+
+export interface TuiOptions {
+  readonly runsDirectory: string;
+  /** The run to show first; null to begin with the list of runs. */
+  readonly runId: string | null;
+  /** Starts a run with the default config. */
+  readonly startRun: () => Promise<string>;
+}
+
+/** Opens the terminal UI; resolves when the user leaves it, with the run last shown. */
+export type OpenTui = (
+  options: TuiOptions,
+) => Promise<{ readonly runId: string | null; readonly live: boolean }>;
+
+/** Options that change the config, shared by `run`, `resume` and `config`. */
+export interface OverrideOptions {
+  readonly minutes?: number;
+  readonly iterations?: number;
+  readonly seed?: number;
+  readonly name?: string;
+  readonly set?: readonly string[];
+}
+
+interface LaunchOptions extends OverrideOptions {
+  readonly runs: string;
+  readonly json?: boolean;
+  readonly detach?: boolean;
+  readonly headless?: boolean;
+}
+
+/** The overrides that options stand for, in the order of precedence. */
+export function overridesOf(options: OverrideOptions): Override[] {
+  const overrides = (options.set ?? []).map(parseOverride);
+  const add = (path: readonly string[], value: unknown): void => {
+    if (value !== undefined) overrides.push({ path, value });
+  };
+  add(['stop', 'minutes'], options.minutes);
+  add(['stop', 'iterations'], options.iterations);
+  add(['seed'], options.seed);
+  add(['name'], options.name);
+  return overrides;
+}
+
+/** Starts a run and shows it: in the TUI, or line by line where there is no terminal. Returns the exit code. */
+export async function launchRun(
+  file: string | null,
+  options: LaunchOptions,
+  openTui: OpenTui,
+): Promise<number> {
+  const id = await startRun({ runsDirectory: options.runs, file, overrides: overridesOf(options) });
+  return await showRun(id, options, openTui);
+}
+
+/** Lets a paused run go on, or starts one that has ended again from its last checkpoint, and shows it. */
+export async function resumeRun(
+  id: string | undefined,
+  options: LaunchOptions,
+  openTui: OpenTui,
+): Promise<number> {
+  const run = findRun(options.runs, id);
+  const overrides = overridesOf(options);
+  if (run.live && overrides.length > 0) {
+    throw new LabError('usage', {
+      message: `run ${run.id} is live: its config cannot change now`,
+      hint: `turn its knobs with: agentrl-lab set; or stop it first: agentrl-lab stop ${run.id}`,
+    });
+  }
+  if (run.live) await resumeLiveRun(run);
+  else await restartRun(run, overrides);
+  return await showRun(run.id, options, openTui);
+}
+
+/** Opens the TUI on a live run. Throws `usage` where there is no terminal. */
+export async function attachRun(
+  id: string | undefined,
+  options: { readonly runs: string },
+  openTui: OpenTui,
+): Promise<number> {
+  const run = findLiveRun(options.runs, id);
+  if (!isTerminal()) {
+    throw new LabError('usage', {
+      message: 'attach needs a terminal for its screen',
+      hint: 'without one: agentrl-lab ls, episodes and show, all of them with --json too',
+    });
+  }
+  return await showTui(run.id, options.runs, openTui);
+}
+
+/** No verb: the TUI, on the newest live run if there is one; without a terminal, what there is and how to get help. */
+export async function openLab(options: { readonly runs: string }, openTui: OpenTui): Promise<number> {
+  if (isTerminal()) {
+    const live = listRuns(options.runs).find((run) => run.live);
+    return await showTui(live?.id ?? null, options.runs, openTui);
+  }
+  printRuns(options);
+  printNote('not a terminal: start a run with "agentrl-lab run", see "agentrl-lab --help"');
+  return EXIT.ok;
+}
+
+async function showRun(id: string, options: LaunchOptions, openTui: OpenTui): Promise<number> {
+  if (options.detach === true) {
+    if (options.json === true) printJson({ run: id });
+    else printLine(id);
+    return EXIT.ok;
+  }
+  const headless = options.headless === true || options.json === true || !isTerminal();
+  if (!headless) return await showTui(id, options.runs, openTui);
+  return await followRun({ paths: runPaths(options.runs, id), json: options.json === true });
+}
+
+async function showTui(id: string | null, runs: string, openTui: OpenTui): Promise<number> {
+  const { runId } = await openTui({
+    runsDirectory: runs,
+    runId: id,
+    startRun: async () => await startRun({ runsDirectory: runs, file: null, overrides: [] }),
+  });
+  if (runId !== null) printLine(describeLeftRun(runs, runId));
+  return EXIT.ok;
+}
+
+function describeLeftRun(runs: string, id: string): string {
+  const paths = runPaths(runs, id);
+  if (isRunLive(paths)) {
+    return `run ${id} goes on; see it again with: agentrl-lab attach ${id}`;
+  }
+  const { state } = readManifest(paths);
+  return `run ${id} ${isFinal(state) ? `is ${state}` : 'died'}; go on with: agentrl-lab resume ${id}`;
+}
+
+function isTerminal(): boolean {
+  return process.stdin.isTTY && process.stdout.isTTY;
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env node
+// Nothing is imported before the environment is right: React and the colours are decided when they are loaded.
+process.env['NODE_ENV'] = 'production';
+if (process.env['NO_COLOR']) process.env['FORCE_COLOR'] = '0';
+
+/** Verbs that are not for people: with one of them this process becomes a child of a run on another host. */
+const CHILD_ENTRIES: Readonly<Record<string, 'worker' | 'trainer'>> = {
+  'worker-process': 'worker',
+  'trainer-process': 'trainer',
+};
+
+const child = CHILD_ENTRIES[process.argv[2] ?? ''];
+if (child === undefined) process.exitCode = await runCommand();
+else await becomeChild(child);
+
+async function becomeChild(entry: 'worker' | 'trainer'): Promise<void> {
+  const { pathToFileURL } = await import('node:url');
+  const { entryPath } = await import('../hosts/entries.ts');
+  await import(pathToFileURL(entryPath(entry)).href);
+}
+
+async function runCommand(): Promise<number> {
+  const { CommanderError } = await import('commander');
+  const { commanderExitCode, createProgram } = await import('./verbs.ts');
+  const { clearProgress, endWhenReaderGoes, printError } = await import('./output.ts');
+  endWhenReaderGoes();
+  let exitCode = 0;
+  const program = createProgram(
+    async (options) => {
+      const { runApp } = await import('../../views/app.tsx');
+      return await runApp(options);
+    },
+    (code) => (exitCode = code),
+  );
+  try {
+    await program.parseAsync();
+  } catch (thrown) {
+    // Commander has printed its own message already.
+    if (thrown instanceof CommanderError) return commanderExitCode(thrown.code);
+    return printError(thrown, process.argv.includes('--json'));
+  } finally {
+    clearProgress();
+  }
+  return exitCode;
+}

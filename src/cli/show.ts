@@ -1,0 +1,68 @@
+import { resolveLines, type StepRecord } from '../domain/episode.ts';
+import { FAILURES } from '../domain/failure.ts';
+import { formatAction } from '../domain/space.ts';
+import { formatTaskRef } from '../domain/task.ts';
+import { visibleText } from '../domain/visible-text.ts';
+import type { StoredEpisode } from '../store/queries.ts';
+import { formatNumber } from './format.ts';
+
+/**
+ * An episode step by step. Of an observation only the lines that the one before did not have are shown; all of it at the
+ * first step. Text of the agent and the environment has its control characters made visible.
+ */
+export function formatEpisode({ summary, body }: StoredEpisode): string[] {
+  const lines = [...formatHead(summary)];
+  let before: ReadonlySet<number> = new Set();
+  const observe = (observation: readonly number[]): void => {
+    const fresh = observation.filter((line) => !before.has(line));
+    before = new Set(observation);
+    lines.push(...resolveLines(body, fresh).map((line) => `  | ${visibleText(line)}`));
+  };
+  for (const [index, step] of body.steps.entries()) {
+    lines.push('', `step ${index + 1} of ${body.steps.length}  ${formatPolicy(step)}`);
+    observe(step.observation);
+    lines.push(`  > ${visibleText(formatAction(step.action))}`, `  ${formatReward(step)}`);
+  }
+  lines.push('', 'end');
+  observe(body.finalObservation);
+  lines.push(`  ${formatOutcome(summary)}`);
+  return lines;
+}
+
+function formatHead(summary: StoredEpisode['summary']): string[] {
+  const place = `${summary.host}, worker ${summary.worker}, slot ${summary.slot}`;
+  return [
+    `episode ${summary.id}  ${visibleText(formatTaskRef(summary.task))}  difficulty ${formatNumber(summary.difficulty)}`,
+    `${summary.phase}, ${summary.mode} policy ${summary.policyVersion}, iteration ${summary.iteration}, seed ${summary.seed}, ${place}`,
+    formatOutcome(summary),
+  ];
+}
+
+function formatOutcome(summary: StoredEpisode['summary']): string {
+  const { failure, failureDetail, behaviours } = summary;
+  const outcome = failure === null ? 'success' : `${failure}: ${FAILURES[failure].meaning}`;
+  const parts = [
+    failureDetail === null ? outcome : `${outcome} (${visibleText(failureDetail)})`,
+    `reward ${formatNumber(summary.reward)}${summary.trust === 'valid' ? '' : ` (${summary.trust})`}`,
+    `${summary.steps} steps in ${Math.round(summary.wallMs)} ms`,
+    ...(behaviours.length > 0 ? [behaviours.join(', ')] : []),
+  ];
+  return parts.join(' · ');
+}
+
+function formatPolicy(step: StepRecord): string {
+  return [
+    `p ${formatNumber(step.probability)}`,
+    `value ${formatNumber(step.value)}`,
+    `entropy ${formatNumber(step.entropy)}`,
+    `policy ${step.policyVersion}`,
+  ].join('  ');
+}
+
+function formatReward(step: StepRecord): string {
+  const parts = step.parts.map(({ name, paid, weighted }) => {
+    const capped = paid === weighted ? '' : ` of ${formatNumber(weighted)}`;
+    return `${visibleText(name)} ${formatNumber(paid)}${capped}`;
+  });
+  return [`reward ${formatNumber(step.reward)}`, ...parts].join('  ');
+}

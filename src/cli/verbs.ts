@@ -1,0 +1,229 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { LabError } from '../domain/error.ts';
+import { LAB_VERSION } from '../domain/lab-version.ts';
+import { nearest } from '../domain/nearest.ts';
+import { type ControlOptions, pauseRun, setKnobs, stopRun } from './control.ts';
+import { printConfig, printEpisode, printEpisodes, printRuns } from './inspect.ts';
+import {
+  attachRun,
+  launchRun,
+  type OpenTui,
+  type OverrideOptions,
+  openLab,
+  overridesOf,
+  resumeRun,
+} from './launch.ts';
+import { EXIT } from './output.ts';
+
+const EXAMPLES = `
+Examples:
+  agentrl-lab run                          train the demo for ten minutes and watch it
+  agentrl-lab run lab.yaml --minutes 30    the same with a config of your own
+  agentrl-lab run --headless --json        no screen: one JSON object an iteration
+  agentrl-lab set clip=0.1 kl=0.02         turn knobs of the live run
+  agentrl-lab episodes fail:max_steps      find episodes by the way they failed
+  agentrl-lab show e120                    one of them, step by step
+
+Exit codes:
+  0  done; for a run that is followed: it came to its own end
+  1  it failed, or a followed run was stopped or failed
+  2  the command, config, filter or knob is not right
+  130, 143  ended by Ctrl-C or SIGTERM; a followed run was stopped first
+`;
+
+const FILTER_EXAMPLES = `
+Filters, joined by "and":
+  fail:wrong_result         by failure type; fail:any, fail:none
+  is:success, is:heldout    also is:failed, is:truncated, is:void
+  steps>20  reward<0        numbers; iter:40..60 for a range
+  -family:ordered           "-" is not, "or" and brackets combine
+  sort:-reward              order; newest first without it
+`;
+
+interface GlobalOptions {
+  readonly runs: string;
+  readonly json?: boolean;
+}
+
+/** The command line. `finish` is told the exit code of the verb that ran. */
+export function createProgram(openTui: OpenTui, finish: (exitCode: number) => void): Command {
+  const program = new Command('agentrl-lab')
+    .description(
+      'A terminal lab for reinforcement learning of agents.\n' +
+        'Without a command it opens the screen on the newest live run.',
+    )
+    .version(LAB_VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .option('--runs <directory>', 'where the runs are', 'runs')
+    .addHelpText('after', EXAMPLES)
+    .configureHelp({ showGlobalOptions: true, sortOptions: false })
+    .showHelpAfterError('see: agentrl-lab --help')
+    .exitOverride()
+    .allowExcessArguments()
+    .action(async (options: GlobalOptions) => {
+      refuseUnknownVerb(program);
+      finish(await openLab(options, openTui));
+    });
+  addRunVerbs(program, openTui, finish);
+  addControlVerbs(program);
+  addInspectVerbs(program);
+  return program;
+}
+
+function refuseUnknownVerb(program: Command): void {
+  const [word] = program.args;
+  if (word === undefined) return;
+  const like = nearest(
+    word,
+    program.commands.flatMap((command) => [command.name(), ...command.aliases()]),
+  );
+  throw new LabError('usage', {
+    message: `"${word}" is not a command`,
+    hint: like === null ? 'see: agentrl-lab --help' : `did you mean ${like}? See: agentrl-lab --help`,
+  });
+}
+
+function addRunVerbs(program: Command, openTui: OpenTui, finish: (exitCode: number) => void): void {
+  program.commandsGroup('Run:');
+  withShowOptions(withOverrides(program.command('run').argument('[config]', 'YAML file; none: the demo')))
+    .description('start a run and show it; without a terminal, follow it line by line')
+    .addOption(new Option('--seed <number>', 'seed of everything random').argParser(parseCount))
+    .option('--name <name>', 'name of the run: letters, digits, - and _')
+    .action(async (file: string | undefined, _options, command: Command) =>
+      finish(await launchRun(file ?? null, command.optsWithGlobals(), openTui)),
+    );
+  withShowOptions(
+    withOverrides(
+      program.command('resume').argument('[run]', 'default: the newest live run, or else the newest'),
+    ),
+  )
+    .description('let a paused run go on, or start one that has ended again from its last checkpoint')
+    .action(async (run: string | undefined, _options, command: Command) =>
+      finish(await resumeRun(run, command.optsWithGlobals(), openTui)),
+    );
+  program
+    .command('attach')
+    .argument('[run]', 'default: the newest live run')
+    .description('open the screen on a live run; leaving it does not stop the run')
+    .action(async (run: string | undefined, _options, command: Command) =>
+      finish(await attachRun(run, command.optsWithGlobals(), openTui)),
+    );
+}
+
+function addControlVerbs(program: Command): void {
+  program.commandsGroup('Control a live run:');
+  program
+    .command('pause')
+    .argument('[run]', 'default: the newest live run')
+    .description('pause it; episodes in flight are finished first')
+    .option('--now', 'at once: every episode stays where it is')
+    .addOption(jsonOption())
+    .action(
+      async (run: string | undefined, _options, command: Command) =>
+        await pauseRun(run, command.optsWithGlobals<ControlOptions>()),
+    );
+  program
+    .command('stop')
+    .argument('[run]', 'default: the newest live run')
+    .description('end it with a checkpoint; returns when no process of it is left')
+    .addOption(jsonOption())
+    .action(
+      async (run: string | undefined, _options, command: Command) =>
+        await stopRun(run, command.optsWithGlobals<ControlOptions>()),
+    );
+  program
+    .command('set')
+    .argument('<knob=value...>', 'one or more, as in clip=0.1')
+    .description('turn knobs; prints from which minibatch on the new values apply')
+    .option('--run <run>', 'default: the newest live run')
+    .addOption(jsonOption())
+    .action(
+      async (knobs: string[], _options, command: Command) =>
+        await setKnobs(knobs, command.optsWithGlobals<ControlOptions>()),
+    );
+}
+
+function addInspectVerbs(program: Command): void {
+  program.commandsGroup('Look:');
+  program
+    .command('ls')
+    .alias('runs')
+    .description('list the runs, newest first')
+    .addOption(jsonOption())
+    .action((_options, command: Command) => printRuns(command.optsWithGlobals<GlobalOptions>()));
+  program
+    .command('episodes')
+    .argument('[filter...]', 'as in: fail:wrong_result steps>20 -family:ordered')
+    .description('list episodes, all or those that a filter matches')
+    .addHelpText('after', FILTER_EXAMPLES)
+    // A term that begins with "-" negates: it is not an option.
+    .allowUnknownOption()
+    .addOption(new Option('--limit <n>', 'most to list').argParser(parsePositive).default(20))
+    .option('--run <run>', 'default: the newest run')
+    .addOption(jsonOption())
+    .action((filter: string[], _options, command: Command) =>
+      printEpisodes(filter, command.optsWithGlobals<GlobalOptions & { limit: number; run?: string }>()),
+    );
+  program
+    .command('show')
+    .argument('<episode>', 'its id, as in e120')
+    .description('print one episode step by step')
+    .option('--run <run>', 'default: the newest run')
+    .addOption(jsonOption())
+    .action((episode: string, _options, command: Command) =>
+      printEpisode(episode, command.optsWithGlobals<GlobalOptions & { run?: string }>()),
+    );
+  withOverrides(program.command('config').argument('[file]', 'YAML file; none: the defaults'))
+    .description('print the whole config with the origin of each value')
+    .addOption(jsonOption())
+    .action((file: string | undefined, _options, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & OverrideOptions>();
+      printConfig(file ?? null, {
+        overrides: overridesOf(options),
+        ...(options.json === undefined ? {} : { json: options.json }),
+      });
+    });
+}
+
+function withOverrides(command: Command): Command {
+  return command
+    .addOption(new Option('--minutes <m>', 'end after so much running time').argParser(parseMinutes))
+    .addOption(new Option('--iterations <n>', 'end after so many updates').argParser(parsePositive))
+    .option('--set <key=value...>', 'a knob or any key of the config, as in clip=0.1 or sampling.slots=512');
+}
+
+function withShowOptions(command: Command): Command {
+  return command
+    .option('--headless', 'no screen: follow it line by line to its end')
+    .addOption(new Option('--json', 'headless, one JSON object an iteration on stdout'))
+    .option('--detach', 'leave it running and print its id');
+}
+
+function jsonOption(): Option {
+  return new Option('--json', 'print JSON');
+}
+
+function parsePositive(text: string): number {
+  const value = parseCount(text);
+  if (value === 0) throw new InvalidArgumentError('Wanted 1 or more.');
+  return value;
+}
+
+function parseCount(text: string): number {
+  if (!/^\d{1,15}$/u.test(text)) throw new InvalidArgumentError('Wanted a whole number.');
+  return Number(text);
+}
+
+function parseMinutes(text: string): number {
+  const value = Number(text);
+  if (!(value > 0) || !Number.isFinite(value)) throw new InvalidArgumentError('Wanted a number above 0.');
+  return value;
+}
+
+/** The exit code for an error of the command line itself: asking for help or the version is none. */
+export function commanderExitCode(code: string): number {
+  return ['commander.help', 'commander.helpDisplayed', 'commander.version'].includes(code)
+    ? EXIT.ok
+    : EXIT.usage;
+}

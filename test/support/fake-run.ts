@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { initialKnobs } from '../../src/domain/knob.ts';
+import type { RunManifest, RunState, RunStatus } from '../../src/domain/run.ts';
+import type { ControlRequest } from '../../src/protocol/control.ts';
+import { ControlServer } from '../../src/run/control-server.ts';
+import { openRunStore, type RunStore } from '../../src/store/index-writer.ts';
+import {
+  createRunDirectory,
+  lockRun,
+  type RunPaths,
+  readManifest,
+  runPaths,
+  writeManifest,
+} from '../../src/store/run-directory.ts';
+
+/** A live run without children: real directory, lock, store and control socket, held by the test itself. */
+export interface FakeRun {
+  readonly id: string;
+  readonly directory: string;
+  readonly paths: RunPaths;
+  readonly store: RunStore;
+  /** Requests received, `status` left out. */
+  readonly requests: ControlRequest[];
+  setState(state: RunState, reason?: string | null): void;
+  /** The run process ends in this state; null: it dies without a word. */
+  end(state: RunState | null, reason?: string | null): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export async function startFakeRun(id = 'demo-1', attempt = 1): Promise<FakeRun> {
+  const directory = mkdtempSync(join(tmpdir(), 'agentrl-cli-'));
+  const paths = runPaths(directory, id);
+  createRunDirectory(paths);
+  const manifest: RunManifest = {
+    format: 1,
+    id,
+    name: 'demo',
+    createdAt: Date.now(),
+    labVersion: '0.1.0',
+    seed: 1,
+    state: 'running',
+    reason: null,
+    attempt,
+    socket: join(paths.root, 'control.sock'),
+    pid: null,
+  };
+  writeManifest(paths, manifest);
+  const lock = lockRun(paths);
+  const store = openRunStore(paths);
+  const requests: ControlRequest[] = [];
+  let live = true;
+  const setState = (state: RunState, reason: string | null = null): void =>
+    writeManifest(paths, { ...readManifest(paths), state, reason });
+  const end = async (state: RunState | null, reason: string | null = null): Promise<void> => {
+    if (!live) return;
+    live = false;
+    if (state !== null) setState(state, reason);
+    store.close();
+    await server.close();
+    lock.release();
+  };
+  const server = new ControlServer(manifest.socket, async (request) => {
+    if (request.command === 'status') return statusOf(readManifest(paths));
+    requests.push(request);
+    if (request.command === 'stop') setTimeout(() => void end('stopped', 'asked to'), 20);
+    if (request.command !== 'set') return null;
+    return Object.entries(request.knobs).map(([knob, to]) => ({
+      time: Date.now(),
+      who: request.who,
+      knob,
+      from: 0.2,
+      to,
+      iteration: 7,
+      minibatch: 3,
+    }));
+  });
+  await server.listen();
+  return {
+    id,
+    directory,
+    paths,
+    store,
+    requests,
+    setState,
+    end,
+    remove: async () => {
+      await end(null);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function statusOf({ id, name, state, reason, attempt }: RunManifest): RunStatus {
+  return {
+    id,
+    name,
+    state,
+    reason,
+    attempt,
+    pid: process.pid,
+    time: Date.now(),
+    iteration: 1,
+    policyVersion: 1,
+    activity: 'sampling',
+    elapsedS: 60,
+    limitS: 600,
+    episodes: 100,
+    envSteps: 2000,
+    envStepsPerS: 5000,
+    voidEpisodes: 0,
+    queuedSteps: 100,
+    batchSteps: 8192,
+    knobs: initialKnobs(),
+    children: [],
+  };
+}

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  ACTION_NAMES,
+  actionOf,
+  bindingOf,
+  disabledReason,
+  type KeyContext,
+  keyText,
+  SCREENS,
+} from '../../views/keymap.ts';
+
+const LIVE: KeyContext = { hasRun: true, live: true, state: 'running', rows: 5, canUndo: true };
+
+describe('the key table', () => {
+  it('gives a key at most one meaning on a screen', () => {
+    for (const screen of SCREENS) {
+      const names = ACTION_NAMES.filter((name) => bindingOf(name).screens.includes(screen));
+      const keys = names.flatMap((name) => bindingOf(name).keys);
+      expect(new Set(keys).size).toBe(keys.length);
+    }
+  });
+
+  it('has arrows and vim keys for every movement', () => {
+    expect(actionOf('overview', 'j')).toBe('down');
+    expect(actionOf('overview', 'down')).toBe('down');
+    expect(actionOf('replay', 'k')).toBe(actionOf('replay', 'up'));
+  });
+
+  it('means nothing by a key of another screen', () => {
+    expect(actionOf('replay', 'S')).toBeNull();
+    expect(actionOf('overview', 'x')).toBeNull();
+  });
+
+  it('has a way out of every screen', () => {
+    const ways = new Set<string>(['back', 'quit', 'cancel']);
+    for (const screen of SCREENS) {
+      const names = ACTION_NAMES.filter((name) => bindingOf(name).screens.includes(screen));
+      expect(names.some((name) => ways.has(name))).toBe(true);
+    }
+  });
+
+  it('says why a key does nothing', () => {
+    expect(disabledReason('pause', LIVE)).toBeNull();
+    expect(disabledReason('pause', { ...LIVE, live: false, state: 'stopped' })).toBe(
+      'the run is not live (stopped)',
+    );
+    expect(disabledReason('clipUp', { ...LIVE, live: false, state: null })).toBe('the run does not answer');
+    expect(disabledReason('stop', { ...LIVE, hasRun: false })).toBe('no run is open');
+    expect(disabledReason('open', { ...LIVE, rows: 0 })).toBe('there is nothing to open yet');
+    expect(disabledReason('undo', { ...LIVE, canUndo: false })).toBe(
+      'no knob was turned from this screen yet',
+    );
+  });
+
+  it('is what docs/UI.md lists', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/UI.md'), 'utf8');
+    const rows = ACTION_NAMES.map((name) => {
+      const { keys, screens, description } = bindingOf(name);
+      return `| ${keys.map((key) => `\`${keyText(key)}\``).join(' ')} | ${screens.join(', ')} | ${description} |`;
+    });
+    expect(page.split('\n').filter((line) => line.startsWith('| `'))).toEqual(rows);
+  });
+});

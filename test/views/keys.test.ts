@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { KeyDecoder } from '../../views/keys.ts';
+
+function decode(...chunks: string[]): string[] {
+  const decoder = new KeyDecoder();
+  return [...chunks.flatMap((chunk) => decoder.push(chunk)), ...decoder.flush()];
+}
+
+describe('KeyDecoder', () => {
+  it('takes a held key that arrives in one read as several presses', () => {
+    expect(decode('jjj')).toEqual(['j', 'j', 'j']);
+    expect(decode('\u001B[B\u001B[B\u001BOA')).toEqual(['down', 'down', 'up']);
+  });
+
+  it('puts a sequence that is cut between two reads together', () => {
+    expect(decode('\u001B', '[', '6', '~x')).toEqual(['pgdn', 'x']);
+  });
+
+  it('takes an Escape that nothing follows as the Escape key', () => {
+    const decoder = new KeyDecoder();
+    expect(decoder.push('\u001B')).toEqual([]);
+    expect(decoder.pending).toBe(true);
+    expect(decoder.flush()).toEqual(['escape']);
+    expect(decoder.pending).toBe(false);
+  });
+
+  it('keeps the key typed right after Escape', () => {
+    expect(decode('\u001Bq')).toEqual(['escape', 'q']);
+    expect(decode('\u001B\u001B')).toEqual(['escape', 'escape']);
+    expect(decode('\u001B[')).toEqual(['escape', '[']);
+  });
+
+  it('names space, enter, tab, backspace and control keys', () => {
+    expect(decode(' \r\t\u001B[Z\u007F\u0003')).toEqual([
+      'space',
+      'enter',
+      'tab',
+      'shift-tab',
+      'backspace',
+      'ctrl-c',
+    ]);
+  });
+
+  it('swallows mouse reports, focus reports and function keys', () => {
+    expect(decode('\u001B[<0;10;10M\u001B[I\u001B[15~k')).toEqual(['k']);
+  });
+
+  it('gives the same keys however the input is cut into reads', () => {
+    const piece = fc.constantFrom('j', ' ', '\u001B[A', '\u001B[5~', '\u001BOB', '\u001B', '文', '\r', '[');
+    fc.assert(
+      fc.property(
+        fc.array(piece, { maxLength: 12 }),
+        fc.array(fc.nat(40), { maxLength: 6 }),
+        (pieces, cuts) => {
+          const text = pieces.join('');
+          const places = [...new Set(cuts.filter((cut) => cut < text.length)), 0, text.length].toSorted(
+            (a, b) => a - b,
+          );
+          const chunks = places.slice(1).map((end, index) => text.slice(places[index], end));
+          expect(decode(...chunks)).toEqual(decode(text));
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,375 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { pressKey } from '../../views/actions.ts';
+import { lineWidth } from '../../views/line.ts';
+import type { Look } from '../../views/look.ts';
+import { drawScreen } from '../../views/screen.ts';
+import { Session } from '../../views/session.ts';
+import { appendEpisodes, childOf, FakeRun, statusOf } from './fake-run.ts';
+import { BLOCK, BRAILLE, PLAIN, textOf } from './looks.ts';
+
+let fake: FakeRun;
+let session: Session;
+
+beforeEach(async () => {
+  fake = await FakeRun.start({ iterations: 40, episodes: 120 });
+  session = new Session({ runsDirectory: fake.runsDirectory, startRun: async () => 'demo-1' });
+  session.open('demo-1');
+  await session.run?.poll();
+  await until(() => session.client !== null && session.list.view.rows.length > 0);
+});
+
+afterEach(async () => {
+  session.close();
+  await fake.remove();
+});
+
+/** Waits for what the session does by itself; the test's own limit ends it. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+function press(...keys: string[]): void {
+  for (const key of keys) pressKey(session, key, BRAILLE);
+}
+
+function screen(look: Look = BRAILLE): string[] {
+  return textOf(drawScreen(session, look)).map((line) => line.trimEnd());
+}
+
+const SCREENS: Readonly<Record<string, readonly string[]>> = {
+  overview: [],
+  'filter line': ['/', 'b', 'a', 'd', ':', '1', 'enter'],
+  replay: ['enter', 'j'],
+  help: ['?'],
+  'stop question': ['S'],
+  runs: ['r'],
+};
+
+describe('every screen', () => {
+  for (const [name, keys] of Object.entries(SCREENS)) {
+    for (const [columns, rows] of [
+      [80, 24],
+      [120, 40],
+      [200, 50],
+      [40, 10],
+      [61, 15],
+      [20, 5],
+      [1, 1],
+    ] as const) {
+      it(`fits ${columns}x${rows}: ${name}`, () => {
+        session.resize({ columns: 120, rows: 40 });
+        press(...keys);
+        session.resize({ columns, rows });
+        for (const look of [BRAILLE, BLOCK, PLAIN]) {
+          const lines = drawScreen(session, look);
+          expect(lines.length).toBeLessThanOrEqual(rows);
+          // Every row is drawn, but for the text that the terminal is too small.
+          expect(lines.length === rows || columns < 40 || rows < 10).toBe(true);
+          for (const line of lines) expect(lineWidth(line)).toBeLessThanOrEqual(columns);
+        }
+      });
+    }
+  }
+});
+
+describe('without unicode', () => {
+  it.each(Object.entries(SCREENS))('draws %s in ASCII only', (_, keys) => {
+    session.resize({ columns: 120, rows: 40 });
+    press(...keys);
+    // Agents may write other scripts; everything of our own is ASCII.
+    const text = screen(PLAIN).join('\n').replaceAll('文件', '');
+    // oxlint-disable-next-line no-control-regex -- that is the point
+    expect(text).toMatch(/^[\u0000-\u007F]*$/u);
+  });
+});
+
+describe('the overview', () => {
+  it('shows everything at 80x24', () => {
+    expect(screen().slice(0, 4)).toMatchInlineSnapshot(`
+      [
+        "demo-1  RUNNING                       iteration 41 · 3m05s/10m00s · data <1s old",
+        "env steps/s 52.1k   success train 83.7%   held-out 74.4%   void 0.1%",
+        "workers 1/1  trainer ok   slots busy 6,990/7,000   memory 1,200 MiB",
+        "env steps/s ─ 53k                       KL ─ 0.0291 ┄ clipped 13.6%  target 0.02",
+      ]
+    `);
+    expect(screen().slice(11, 22)).toMatchInlineSnapshot(`
+      [
+        "[ ] clip 0.2   { } KL coefficient 0.05   - + learning rate 0.001",
+        "episodes 120  following              success 40  max_steps 8  premature_submit 8",
+        "  episode   outcome           reward  steps   iter  policy family",
+        "› e120      success             0.25      2      1      v4 move_rename",
+        "  e119      wrong_result        0.25      2      1      v4 move_rename",
+        "  e118      premature_submit    0.25      2      1      v4 move_rename",
+        "  e117      success             0.25      2      1      v4 move_rename",
+        "  e116      wall_clock          0.25      2      1      v4 move_rename",
+        "  e115      max_steps           0.25      2      1      v4 move_rename",
+        "  e114      success             0.25      2      1      v4 move_rename",
+        "  e113      tool_error          void      2      1      v4 move_rename",
+      ]
+    `);
+    expect(screen()[23]).toMatchInlineSnapshot(
+      `"? help  q quit  Space pause/resume  / filter  f failure type  Enter open  r runs"`,
+    );
+  });
+
+  it('is drawn below the smallest size as a text, and quits from there', () => {
+    session.resize({ columns: 30, rows: 5 });
+    expect(screen().join(' ')).toBe('Terminal too small: 30x5, needs 40x10. The run goes on. q quits.');
+    press('j', 'S');
+    expect(session.question).toBeNull();
+    press('q');
+    expect(session.quitting).toBe(true);
+  });
+
+  it('tells within two looks that a worker restarts', async () => {
+    fake.status = statusOf({
+      children: [childOf({ state: 'restarting', restarts: 1 }), childOf({ role: 'trainer' })],
+    });
+    await until(() => screen()[2]?.includes('worker 0@local restarting') === true);
+    expect(screen()[2]).toMatch(/^ ! workers 0\/1 {2}trainer ok: worker 0@local restarting/u);
+  });
+
+  it('tells that the run process is gone, and refuses keys with the reason', async () => {
+    await fake.die();
+    await until(() => screen()[2]?.includes('the run process is gone') === true);
+    press('space');
+    expect(session.toast?.text).toBe('Space does nothing now: the run does not answer');
+    press('S');
+    expect(session.question).toBeNull();
+  });
+});
+
+describe('keys of the overview', () => {
+  it('turns the clip knob at once and says when the trainer took it over', async () => {
+    fake.knobDelayMs = 50;
+    press(']', ']');
+    expect(screen().join('\n')).toContain('[ ] clip 0.2 → 0.24');
+    await until(() => session.toast !== null && fake.knobs.clip === 0.24);
+    expect(session.toast?.text).toMatch(/^clip 0\.2\d? → 0\.2\d from iteration 41, minibatch 3$/u);
+    expect(fake.requests).toMatchObject([
+      { command: 'set', knobs: { clip: 0.22 } },
+      { command: 'set', knobs: { clip: 0.24 } },
+    ]);
+    await until(() => session.run?.snapshot().knobChanges.length === 2);
+    await until(() =>
+      screen()
+        .slice(3, 11)
+        .every((line) => line.includes('┊') || !line.startsWith('      │')),
+    );
+  });
+
+  it('turns the KL coefficient and any selected knob, and puts the last back', async () => {
+    press('}');
+    await until(() => fake.knobs.kl === 0.075);
+    press('tab', '+');
+    const { selected } = session.knobs;
+    await until(() => fake.knobs[selected] !== 0.5 && session.knobs.canUndo);
+    press('u');
+    await until(() => session.toast?.text.startsWith('undone: ') === true);
+    expect(fake.knobs.value).toBe(0.5);
+  });
+
+  it('says that a knob is at its end instead of sending', async () => {
+    fake.knobs = { ...fake.knobs, clip: 1 };
+    await until(() => session.run?.snapshot().status?.knobs.clip === 1);
+    press(']');
+    await until(() => session.toast !== null);
+    expect(session.toast?.text).toBe('clip stays 1: it is the greatest it takes');
+    expect(fake.requests).toEqual([]);
+  });
+
+  it('pauses and resumes with space', async () => {
+    press('space');
+    await until(() => session.run?.snapshot().manifest.state === 'pausing');
+    expect(screen()[0]).toContain('PAUSING');
+    press('space');
+    await until(() => session.run?.snapshot().manifest.state === 'running');
+    press('P');
+    await until(() => session.run?.snapshot().manifest.state === 'paused');
+    expect(fake.requests.map(({ command }) => command)).toEqual(['pause', 'resume', 'pause']);
+  });
+
+  it('asks before it stops the run, with Cancel in focus', async () => {
+    press('S');
+    expect(screen().join('\n')).toContain('2 processes, 6,990 episodes in flight');
+    expect(screen().join('\n')).toContain('› [ Cancel ]');
+    press('enter');
+    expect(session.question).toBeNull();
+    expect(fake.requests).toEqual([]);
+    press('S', 'tab', 'enter');
+    await until(() => fake.requests.length === 1);
+    expect(fake.requests[0]).toMatchObject({ command: 'stop' });
+  });
+
+  it('shows an error of the filter with a caret under its column', () => {
+    session.resize({ columns: 80, rows: 24 });
+    press('/', ...Array.from('steps>1 stpes>2'), 'enter');
+    const at = screen().findIndex((line) => line.startsWith('/ steps>1 stpes>2'));
+    expect(screen().slice(at + 2, at + 5)).toEqual([
+      'filter, column 9: unknown field "stpes"; did you mean steps?',
+      '  steps>1 stpes>2',
+      '          ^',
+    ]);
+    press('ctrl-u', ...Array.from('fail:max_steps'), 'enter');
+    expect(session.filterInput).toBeNull();
+    expect(session.list.view.rows.every(({ failure }) => failure === 'max_steps')).toBe(true);
+    press('escape');
+    expect(session.list.view.filterText).toBe('');
+  });
+
+  it('types spaces and erases in the filter line, and leaves it with Escape', () => {
+    press('/', 'a', 'space', '文', 'backspace', 'q');
+    expect(session.filterInput?.text).toBe('a q');
+    press('escape');
+    expect(session.filterInput).toBeNull();
+    expect(session.quitting).toBe(false);
+  });
+
+  it('goes through failure types with f', () => {
+    press('f');
+    expect(session.list.view.failure).toBe('env_crash');
+    expect(screen().join('\n')).toContain('only env_crash');
+  });
+
+  it('keeps the list still once the user moves, and says what is new', async () => {
+    press('j', 'j');
+    appendEpisodes(fake.store, 121, 248);
+    await until(() => session.list.view.fresh === 128);
+    expect(screen().join('\n')).toContain('+128 new (g)');
+    expect(session.list.selected?.id).toBe('e118');
+    press('g');
+    expect(session.list.selected?.id).toBe('e248');
+  });
+
+  it('leaves the run going when it quits', () => {
+    press('q');
+    expect(session.quitting).toBe(true);
+    expect(fake.requests).toEqual([]);
+  });
+});
+
+describe('the replay', () => {
+  beforeEach(() => {
+    session.resize({ columns: 100, rows: 18 });
+    press('j', 'enter');
+  });
+
+  it('shows a step in full, hostile text made visible', () => {
+    press('j');
+    expect(screen().slice(0, 16)).toMatchInlineSnapshot(`
+      [
+        "episode e119    wrong_result    reward 0.25   steps 2   workbench/move_rename/train/19   iteration 1",
+        "terminated: submitted, and the result is not what was asked: limit 2",
+        "paid   progress 0.2   submit 0.05",
+        "       1  input "notes.t…    +0.1│step 2/2   policy version v4   probability 87.3%   value 0.33",
+        "›      2  submit            -0.05│entropy 0.41   reward -0.05   candidates 1   no effect",
+        "     end  final observation      │action  submit",
+        "                                 │observation before the action (+ is new)",
+        "                                 │  task: rename notes.txt",
+        "                                 │+ evil \\e[2J\\e]0;title\\x07 文件",
+        "                                 │",
+        "                                 │",
+        "                                 │",
+        "                                 │",
+        "                                 │",
+        "                                 │",
+        "                                 │",
+      ]
+    `);
+  });
+
+  it('ends with what was seen last', () => {
+    press('G');
+    expect(screen()[3]).toContain('end after 2 steps: terminated: submitted, and the result is not');
+    expect(screen().join('\n')).toContain('+ done');
+  });
+
+  it('goes to the next and the previous episode of the list, and back to it', () => {
+    expect(session.replay?.episode.summary.id).toBe('e119');
+    press('n');
+    expect(session.replay?.episode.summary.id).toBe('e118');
+    press('p', 'p');
+    expect(session.replay?.episode.summary.id).toBe('e120');
+    press('p');
+    expect(session.toast?.text).toBe('this is the first episode of the list');
+    press('q');
+    expect(session.screen).toBe('overview');
+    expect(session.list.selected?.id).toBe('e120');
+  });
+
+  it('scrolls the details of a step no further than its end', () => {
+    session.resize({ columns: 60, rows: 10 });
+    expect(screen().join('\n')).toContain('more lines');
+    press('J', 'J', 'J', 'J', 'J');
+    expect(screen().join('\n')).toContain('screen: empty');
+    expect(screen().join('\n')).not.toContain('more lines');
+    press('K', 'K', 'K', 'K', 'K');
+    expect(session.replay?.scroll).toBe(0);
+  });
+});
+
+describe('help', () => {
+  it('lists the keys of the screen below it, with the reason where one does nothing', async () => {
+    await fake.die();
+    await until(() => session.run?.snapshot().connection === 'gone');
+    session.resize({ columns: 110, rows: 40 });
+    press('?');
+    const text = screen().join('\n');
+    expect(text).toContain(
+      'Space             pause (episodes in flight are finished first), or resume (not now: the run does not answer)',
+    );
+    expect(text).not.toContain('next episode of the filtered list');
+    press('escape');
+    expect(session.help).toBeNull();
+  });
+
+  it('scrolls on a small screen no further than its end', () => {
+    session.resize({ columns: 40, rows: 10 });
+    press('?', 'G');
+    const { scroll } = session.help ?? { scroll: -1 };
+    press('j');
+    expect(session.help?.scroll).toBe(scroll);
+    press('g');
+    expect(session.help?.scroll).toBe(0);
+  });
+});
+
+describe('the list of runs', () => {
+  it('opens a run, and goes back to the one that was open', () => {
+    press('r');
+    expect(screen()[4]).toMatch(/^› demo-1 +running \(live\)/u);
+    press('r');
+    expect(session.screen).toBe('overview');
+    press('r', 'enter');
+    expect(session.screen).toBe('overview');
+  });
+
+  it('starts the demo run and opens it', async () => {
+    press('r', 'k', 'enter');
+    await until(() => session.screen === 'overview' && !session.starting);
+    expect(session.toast?.text).toBe('run demo-1 has started');
+  });
+
+  it('says why a run could not be started', async () => {
+    session.close();
+    session = new Session({
+      runsDirectory: fake.runsDirectory,
+      startRun: async () => await Promise.reject(new Error('no space left')),
+    });
+    session.showRuns();
+    press('enter');
+    expect(screen()[3]).toContain('starting the demo run');
+    await until(() => session.toast !== null);
+    expect(screen().join('\n')).toContain('! no space left');
+    expect(session.starting).toBe(false);
+    press('q');
+    expect(session.quitting).toBe(true);
+  });
+
+  it('calls a run dead whose process is gone', async () => {
+    await fake.die();
+    press('r');
+    expect(screen()[4]).toMatch(/^› demo-1 +dead/u);
+  });
+});

@@ -1,0 +1,163 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { lineWidth } from '../../../views/line.ts';
+import { type ChartSpec, drawChart } from '../../../views/widgets/chart.ts';
+import { BLOCK, BRAILLE, PLAIN, textOf } from '../looks.ts';
+
+function chart(ys: readonly number[], change: Partial<ChartSpec> = {}): ChartSpec {
+  return {
+    title: 'reward',
+    xs: ys.map((_, index) => index + 1),
+    series: [{ label: '', ys, tone: 'first', dashed: false, axis: 'left', format: String }],
+    guide: null,
+    marks: [],
+    ...change,
+  };
+}
+
+const RAMP = [0, 1, 2, 3, 4, 5, 6, 7];
+const SIZE = { width: 31, height: 5 };
+
+describe('drawChart', () => {
+  it('draws a ramp in braille with the least and the greatest value beside it', () => {
+    expect(textOf(drawChart(chart(RAMP), SIZE, BRAILLE))).toMatchInlineSnapshot(`
+      [
+        "reward ─ 7                     ",
+        "     7│                  ⢀⣀⠤⠔⠒⠉",
+        "      │            ⣀⡠⠤⠔⠒⠉⠁     ",
+        "      │     ⢀⣀⠤⠔⠒⠊⠉            ",
+        "     0│⣀⠤⠔⠒⠉⠁                  ",
+      ]
+    `);
+  });
+
+  it('draws the same ramp in half blocks', () => {
+    expect(textOf(drawChart(chart(RAMP), SIZE, BLOCK))).toMatchInlineSnapshot(`
+      [
+        "reward ─ 7                     ",
+        "     7│                   ▄▄▄▀▀",
+        "      │            ▄▄▄▀▀▀▀     ",
+        "      │      ▄▄▄▀▀▀            ",
+        "     0│▄▄▀▀▀▀                  ",
+      ]
+    `);
+  });
+
+  it('draws the same ramp in ASCII', () => {
+    expect(textOf(drawChart(chart(RAMP), SIZE, PLAIN))).toMatchInlineSnapshot(`
+      [
+        "reward * 7                     ",
+        "     7|                    ****",
+        "      |            ********    ",
+        "      |    ********            ",
+        "     0|****                    ",
+      ]
+    `);
+  });
+
+  it('leaves a gap where a value is NaN, and draws a step in one piece', () => {
+    expect(textOf(drawChart(chart([0, 0, 0, Number.NaN, 0, 0, 5, 5]), SIZE, PLAIN))).toMatchInlineSnapshot(`
+      [
+        "reward * 5                     ",
+        "     5|                    ****",
+        "      |                   *    ",
+        "      |                 **     ",
+        "     0|********     ****       ",
+      ]
+    `);
+  });
+
+  it('draws a vertical mark at its position and a guide at its level, without hiding the curve', () => {
+    const spec = chart(RAMP, { marks: [4], guide: { label: 'target 3', value: 3 } });
+    expect(textOf(drawChart(spec, SIZE, PLAIN))).toMatchInlineSnapshot(`
+      [
+        "reward * 7  target 3           ",
+        "     7|          |         ****",
+        "      |          | ********    ",
+        "      |----********------------",
+        "     0|****      |             ",
+      ]
+    `);
+  });
+
+  it('keeps two curves apart without colour, each on its own scale', () => {
+    const spec = chart(RAMP);
+    const second = {
+      ...spec.series[0]!,
+      label: 'clipped',
+      ys: [9, 9, 9, 9, 0, 0, 0, 0],
+      dashed: true,
+      axis: 'right' as const,
+    };
+    const both = { ...spec, series: [...spec.series, second] };
+    expect(textOf(drawChart(both, { width: 41, height: 5 }, PLAIN))).toMatchInlineSnapshot(`
+      [
+        "reward * 7 o clipped 0                   ",
+        "     7|o o o o o o o          ***** 9    ",
+        "      |              *********           ",
+        "      |     *********o                   ",
+        "     0|*****           o o o o o o  0    ",
+      ]
+    `);
+  });
+
+  it('says that it waits while there is nothing', () => {
+    expect(textOf(drawChart(chart([]), { width: 41, height: 4 }, PLAIN))).toMatchInlineSnapshot(`
+      [
+        "reward * NaN                             ",
+        "      |                                  ",
+        "      |waiting for the first iteration   ",
+        "      |                                  ",
+      ]
+    `);
+  });
+
+  it('puts a flat curve in the middle', () => {
+    expect(textOf(drawChart(chart([2, 2, 2]), SIZE, PLAIN))).toMatchInlineSnapshot(`
+      [
+        "reward * 2                     ",
+        "     3|                        ",
+        "      |                        ",
+        "      |************************",
+        "     1|                        ",
+      ]
+    `);
+  });
+
+  it('keeps a spike that is narrower than a column', () => {
+    const ys = Array.from({ length: 1000 }, (_, index) => (index === 500 ? 9 : 0));
+    const rows = textOf(drawChart(chart(ys), SIZE, PLAIN));
+    expect(rows[1]).toBe('     9|            *            '.slice(0, 31));
+  });
+
+  it('becomes one row with a sparkline where there is one row', () => {
+    expect(
+      textOf(drawChart(chart(RAMP, { marks: [4] }), { width: 30, height: 1 }, BRAILLE)),
+    ).toMatchInlineSnapshot(`
+      [
+        "reward ─ 7      ▁▂▂▃▃▄│▅▆▆▇▇██",
+      ]
+    `);
+    expect(textOf(drawChart(chart(RAMP), { width: 30, height: 1 }, PLAIN))).toMatchInlineSnapshot(`
+      [
+        "reward * 7      _..--==+**%%##",
+      ]
+    `);
+  });
+
+  it('fills its size exactly, whatever the values', () => {
+    const value = fc.oneof(fc.double({ min: -1e6, max: 1e6 }), fc.constant(Number.NaN));
+    fc.assert(
+      fc.property(
+        fc.array(value, { maxLength: 60 }),
+        fc.integer({ min: 8, max: 120 }),
+        fc.integer({ min: 1, max: 20 }),
+        fc.constantFrom(BRAILLE, BLOCK, PLAIN),
+        (ys, width, height, look) => {
+          const rows = drawChart(chart(ys, { marks: [3] }), { width, height }, look);
+          expect(rows.map(lineWidth)).toEqual(Array.from({ length: height }, () => width));
+        },
+      ),
+    );
+  });
+});

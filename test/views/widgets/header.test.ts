@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { drawHeader } from '../../../views/widgets/header.ts';
+import { childOf, manifestOf, START, statusOf } from '../fake-run.ts';
+import { BRAILLE, textOf } from '../looks.ts';
+import { snapshotOf } from '../snapshot.ts';
+
+function header(change: Parameters<typeof snapshotOf>[0], width = 110, rows = 3): string[] {
+  return textOf(drawHeader(snapshotOf(change), width, rows, BRAILLE)).map((line) => line.trimEnd());
+}
+
+describe('the header', () => {
+  it('says what the run is, how far it is, how well it does, and that its children are well', () => {
+    expect(header({})).toMatchInlineSnapshot(`
+      [
+        "demo-1  RUNNING                                                     iteration 41 · 3m05s/10m00s · data <1s old",
+        "env steps/s 52.1k   success train 83.7%   held-out 74.4%   void 0.1%   episodes 12,345   policy v41   sampling",
+        "workers 1/1  trainer ok   slots busy 6,990/7,000   memory 1,200 MiB   queued steps 1,000/8,000",
+      ]
+    `);
+  });
+
+  it('keeps what matters most at 80 and at 40 columns', () => {
+    expect(header({}, 80)).toMatchInlineSnapshot(`
+      [
+        "demo-1  RUNNING                       iteration 41 · 3m05s/10m00s · data <1s old",
+        "env steps/s 52.1k   success train 83.7%   held-out 74.4%   void 0.1%",
+        "workers 1/1  trainer ok   slots busy 6,990/7,000   memory 1,200 MiB",
+      ]
+    `);
+    expect(header({}, 40, 2)).toMatchInlineSnapshot(`
+      [
+        "demo-1  RUNNING             iteration 41",
+        "steps/s 52.1k train 83.7% held-out 74.4%",
+      ]
+    `);
+  });
+
+  it('says why a run is stalled', () => {
+    const manifest = manifestOf({ state: 'stalled', reason: '5 void episodes in a row: env_crash' });
+    expect(header({ manifest })[0]).toContain('STALLED  5 void episodes in a row: env_crash');
+  });
+
+  it('turns loud when a worker restarts, and says what is done about it', () => {
+    const children = [
+      childOf({ state: 'restarting', restarts: 2 }),
+      childOf({ role: 'trainer', slots: 0, busySlots: 0 }),
+    ];
+    const line = drawHeader(snapshotOf({ status: statusOf({ children }) }), 120, 3, BRAILLE)[2] ?? [];
+    expect(line[0]).toEqual({
+      text: ' ! workers 0/1  trainer ok: worker 0@local restarting, its unfinished episodes are dispatched again (restart 2) ',
+      tone: 'loud',
+    });
+  });
+
+  it('shows trouble even where there are only two rows', () => {
+    const children = [childOf(), childOf({ role: 'trainer', state: 'restarting', restarts: 1 })];
+    expect(header({ status: statusOf({ children }) }, 130, 2)[1]).toBe(
+      ' ! workers 1/1  trainer restarting: trainer restarting from its last good state, sampled episodes are kept (restart 1)',
+    );
+  });
+
+  it('calls out a child without a sign of life', () => {
+    const children = [childOf({ silentMs: 7200 }), childOf({ role: 'trainer' })];
+    expect(header({ status: statusOf({ children }) })[2]).toContain('worker 0@local silent for 7s');
+  });
+
+  it('says that a killed run is gone and how to go on', () => {
+    const rows = header({ connection: 'gone', now: START + 65_000 });
+    expect(rows[0]).toContain('demo-1  DEAD');
+    expect(rows[0]).toContain('data 1m05s old');
+    expect(rows[2]).toBe(' ! the run process is gone; resume with: agentrl-lab resume demo-1');
+  });
+
+  it('says that a stopped run has ended, without alarm', () => {
+    const rows = header({
+      connection: 'gone',
+      manifest: manifestOf({ state: 'stopped', reason: 'asked by a@b' }),
+    });
+    expect(rows[0]).toContain('STOPPED  asked by a@b');
+    expect(rows[2]).toBe('the run has ended; resume with: agentrl-lab resume demo-1');
+  });
+
+  it('calls out a run that has stopped answering', () => {
+    expect(header({ now: START + 9000 })[2]).toBe(' ! no answer for 9s; figures are old');
+  });
+
+  it('shows figures of the last iteration while the run has not answered', () => {
+    const rows = header({ connection: 'connecting', status: null, statusAt: 0 });
+    expect(rows[0]).toContain('CONNECTING');
+    expect(rows[1]).toContain('env steps/s --');
+    expect(rows[1]).toContain('policy v40');
+  });
+
+  it('makes control characters in texts of other processes visible', () => {
+    const manifest = manifestOf({ reason: '\u001B[31mred' });
+    expect(header({ manifest })[0]).toContain('\\e[31mred');
+  });
+});

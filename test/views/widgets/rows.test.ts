@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { initialKnobs } from '../../../src/domain/knob.ts';
+import type { EpisodeListView } from '../../../views/episode-list.ts';
+import { KnobDesk } from '../../../views/knob-desk.ts';
+import { drawListHead, drawListRows, drawListTitle } from '../../../views/widgets/episode-table.ts';
+import { drawFooter, drawMessageRow } from '../../../views/widgets/footer.ts';
+import { drawKnobRow } from '../../../views/widgets/knob-row.ts';
+import { START, summaryOf } from '../fake-run.ts';
+import { BRAILLE, PLAIN, textOf } from '../looks.ts';
+
+const LIST: EpisodeListView = {
+  rows: [summaryOf(12), summaryOf(11), summaryOf(10)],
+  top: 0,
+  selected: 1,
+  total: 12,
+  following: true,
+  fresh: 0,
+  counts: { success: 4, max_steps: 5, env_crash: 3 },
+  filterText: '',
+  failure: null,
+  error: null,
+};
+
+function trimmed(lines: Parameters<typeof textOf>[0]): string[] {
+  return textOf(lines).map((line) => line.trimEnd());
+}
+
+function draw(width: number): string[] {
+  return trimmed([drawListHead(width, BRAILLE), ...drawListRows(LIST, width, 4, BRAILLE)]);
+}
+
+function firstRow(list: EpisodeListView): string | undefined {
+  return trimmed(drawListRows(list, 60, 2, BRAILLE))[0];
+}
+
+describe('the episode list', () => {
+  it('shows as many columns as fit and a pointer at the selected row', () => {
+    expect(draw(80)).toMatchInlineSnapshot(`
+      [
+        "  episode   outcome           reward  steps   iter  policy family",
+        "  e12       success             0.25      2      1      v4 move_rename",
+        "› e11       env_crash           void      2      1      v4 move_rename",
+        "  e10       gave_up             0.25      2      1      v4 move_rename",
+        "",
+      ]
+    `);
+    expect(draw(40)).toMatchInlineSnapshot(`
+      [
+        "  episode   outcome           reward",
+        "  e12       success             0.25",
+        "› e11       env_crash           void",
+        "  e10       gave_up             0.25",
+        "",
+      ]
+    `);
+  });
+
+  it('says what it filters and how often each outcome occurs', () => {
+    const filtered = { ...LIST, failure: 'max_steps', filterText: 'steps>20' } as const;
+    expect(trimmed([drawListTitle(filtered, 110, BRAILLE)])).toMatchInlineSnapshot(`
+      [
+        "episodes 12  following  only max_steps  filter steps>20                    max_steps 5  success 4  env_crash 3",
+      ]
+    `);
+  });
+
+  it('counts what came in since it stopped following', () => {
+    const moved = { ...LIST, following: false, fresh: 128, counts: {} };
+    expect(trimmed([drawListTitle(moved, 40, BRAILLE)])).toEqual(['episodes 12  +128 new (g)']);
+  });
+
+  it('says why it is empty', () => {
+    const empty = { ...LIST, rows: [], total: 0 };
+    expect(firstRow(empty)).toBe('  no episode has finished yet');
+    expect(firstRow({ ...empty, failure: 'gave_up' })).toBe('  no episode matches; Esc clears the filter');
+    expect(firstRow({ ...empty, error: 'lab.db is locked' })).toBe('  lab.db is locked');
+  });
+});
+
+describe('the knob row', () => {
+  it('shows the knobs with keys first, the selected one with - and +, then the others', () => {
+    const desk = new KnobDesk();
+    expect(trimmed([drawKnobRow(desk.view(initialKnobs()), 80, BRAILLE)])).toMatchInlineSnapshot(`
+      [
+        "[ ] clip 0.2   { } KL coefficient 0.05   - + learning rate 0.001",
+      ]
+    `);
+    desk.select(1);
+    expect(trimmed([drawKnobRow(desk.view(initialKnobs()), 80, BRAILLE)])).toMatchInlineSnapshot(`
+      [
+        "[ ] clip 0.2   { } KL coefficient 0.05   - + value coefficient 0.5",
+      ]
+    `);
+  });
+
+  it('shows a value on its way beside the one in use', () => {
+    const knobs = new KnobDesk()
+      .view(initialKnobs())
+      .map((knob) => (knob.name === 'clip' ? { ...knob, pending: 0.22 } : knob));
+    expect(trimmed([drawKnobRow(knobs, 24, BRAILLE)])).toEqual(['[ ] clip 0.2 → 0.22']);
+    expect(trimmed([drawKnobRow(knobs, 24, PLAIN)])).toEqual(['[ ] clip 0.2 > 0.22']);
+  });
+});
+
+describe('the message row', () => {
+  const event = {
+    time: START,
+    level: 'warning',
+    kind: 'worker-died',
+    subject: 'worker 0@local',
+    message: 'killed by SIGKILL',
+  } as const;
+
+  it('shows the newest event with its level in words', () => {
+    const [row] = trimmed([drawMessageRow({ toast: null, event, now: START }, 80, BRAILLE)]);
+    expect(row).toMatch(/^\d\d:\d\d:\d\d WARNING worker 0@local: killed by SIGKILL$/u);
+  });
+
+  it('shows the message of the app before it', () => {
+    const toast = { text: 'clip 0.2 → 0.22', tone: 'good', until: START } as const;
+    expect(trimmed([drawMessageRow({ toast, event, now: START }, 80, PLAIN)])).toEqual(['clip 0.2 > 0.22']);
+    const bad = { ...toast, text: 'no', tone: 'bad' } as const;
+    expect(trimmed([drawMessageRow({ toast: bad, event, now: START }, 80, PLAIN)])).toEqual(['! no']);
+  });
+});
+
+describe('the footer', () => {
+  it('leaves out keys that do nothing just now', () => {
+    const live = { hasRun: true, live: true, state: 'running', rows: 3, canUndo: false } as const;
+    expect(trimmed([drawFooter('overview', live, 80, BRAILLE)])).toMatchInlineSnapshot(`
+      [
+        "? help  q quit  Space pause/resume  / filter  f failure type  Enter open  r runs",
+      ]
+    `);
+    expect(
+      trimmed([drawFooter('overview', { ...live, live: false, state: 'stopped' }, 80, BRAILLE)]),
+    ).toMatchInlineSnapshot(`
+      [
+        "? help  q quit  / filter  f failure type  Enter open  r runs  Tab next knob",
+      ]
+    `);
+  });
+});

@@ -1,0 +1,127 @@
+import { CANDIDATE_TOKENS, type PolicySpec } from '../../src/domain/policy-spec.ts';
+import { RecentMap } from './recent-map.ts';
+import { finaliseHash, hashText, splitLine } from './words.ts';
+
+/** The features of a candidate, one hashed token each: places in its CANDIDATE_TOKENS. */
+export const FEATURE = {
+  text: 0,
+  kind: 1,
+  taskLeft1: 2,
+  taskLeft2: 3,
+  lateLeft1: 4,
+  lateLeft2: 5,
+  age: 6,
+} as const;
+
+/** Most names that have a number at one time. */
+export const MAX_NAMES = 131_072;
+
+/** Lines remembered in each of the two generations of a cache. */
+const CACHED_LINES = 16_384;
+
+/** Stand, among hashes of words, for "occurs nowhere" and for what is left of a line's first word. */
+const ABSENT = hashText('\u0000absent');
+const LINE_START = hashText('\u0000start');
+
+export interface EncodedLine {
+  /** Padded with 0 to the length that the line fills. */
+  readonly tokens: readonly number[];
+  /** Three numbers for each name in it: the name's number, tokens of the 1st and the 2nd word to its left. */
+  readonly names: readonly number[];
+  /** Hashes of the words. */
+  readonly words: readonly number[];
+  readonly lower: string;
+}
+
+/**
+ * Reads lines into tokens and numbered names, and remembers those it read. Names are numbered densely from 0; when the
+ * numbers run out, everything is forgotten and `generation` counts up.
+ */
+export class LineReader {
+  readonly #spec: PolicySpec;
+  readonly #names = new Map<string, number>();
+  readonly #tasks = new RecentMap<EncodedLine>(CACHED_LINES);
+  readonly #lines = new RecentMap<EncodedLine>(CACHED_LINES);
+  /** Tokens of a candidate that occurs nowhere, by feature. */
+  readonly absent: readonly number[];
+  /** Token of each age: 0 is the newest line. */
+  readonly ages: readonly number[];
+  #generation = 0;
+
+  constructor(spec: PolicySpec) {
+    this.#spec = spec;
+    this.absent = Array.from({ length: CANDIDATE_TOKENS }, (_, feature) =>
+      this.featureToken(feature, ABSENT),
+    );
+    this.ages = Array.from({ length: spec.sentences }, (_, age) => this.featureToken(FEATURE.age, age));
+  }
+
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** To be called between observations: starts again when half of the numbers are used. */
+  makeRoom(): void {
+    if (this.#names.size < MAX_NAMES / 2) return;
+    this.#generation++;
+    this.#names.clear();
+    this.#tasks.clear();
+    this.#lines.clear();
+  }
+
+  /** The task line: fills the first sentences, its names with the left words' tokens as task features. */
+  task(text: string): EncodedLine {
+    const { taskSentences, tokens } = this.#spec;
+    return (
+      this.#tasks.get(text) ??
+      this.#tasks.set(text, this.#read(text, taskSentences * tokens, FEATURE.taskLeft1))
+    );
+  }
+
+  /** Any other line: fills one sentence. */
+  late(text: string): EncodedLine {
+    return (
+      this.#lines.get(text) ?? this.#lines.set(text, this.#read(text, this.#spec.tokens, FEATURE.lateLeft1))
+    );
+  }
+
+  /** The number of a lower-cased name. */
+  nameNumber(text: string): number {
+    let number = this.#names.get(text);
+    if (number === undefined) {
+      // An observation with more names than there is room for: the surplus share the last number.
+      number = Math.min(this.#names.size, MAX_NAMES - 1);
+      this.#names.set(text, number);
+    }
+    return number;
+  }
+
+  /** Token of a hash as one of a candidate's features: the same word has another token in each. */
+  featureToken(feature: number, hash: number): number {
+    const mixed = finaliseHash(hash ^ Math.imul(feature + 1, 0x9e3779b1));
+    return 1 + (mixed % (this.#spec.vocabulary - 1));
+  }
+
+  /** Token of the word at an index, or of the line's start before the first. */
+  leftToken(feature: number, words: readonly number[], index: number): number {
+    return this.featureToken(feature, words[index] ?? LINE_START);
+  }
+
+  #read(text: string, length: number, leftFeature: number): EncodedLine {
+    const lower = text.toLowerCase();
+    const { words, names } = splitLine(lower);
+    const tokens = Array.from({ length }, (_, i) => {
+      const word = words[i];
+      return word === undefined ? 0 : 1 + (word % (this.#spec.vocabulary - 1));
+    });
+    const found: number[] = [];
+    for (const name of names) {
+      found.push(
+        this.nameNumber(name.text),
+        this.leftToken(leftFeature, words, name.wordsBefore - 1),
+        this.leftToken(leftFeature + 1, words, name.wordsBefore - 2),
+      );
+    }
+    return { tokens, names: found, words, lower };
+  }
+}

@@ -1,0 +1,55 @@
+import { LabError } from '../src/domain/error.ts';
+import { listRuns } from '../src/store/run-directory.ts';
+import { detectLook } from './look.ts';
+import { Session, type SessionOptions } from './session.ts';
+
+/** What to open. Without a run id: the newest live run, or the list of runs with the offer to start one. */
+export interface AppOptions extends Pick<SessionOptions, 'runsDirectory' | 'startRun'> {
+  readonly runId: string | null;
+}
+
+/** The run that was open when the user left, and whether it goes on without the screen. */
+export interface AppResult {
+  readonly runId: string | null;
+  readonly live: boolean;
+}
+
+/**
+ * Runs the terminal UI until the user leaves. NODE_ENV must be set before: React reads it when it is loaded. Throws
+ * `usage` without a terminal, and what opening the run throws (`run-not-found`, …) before anything is drawn.
+ */
+export async function runApp(options: AppOptions): Promise<AppResult> {
+  if (!process.stdout.isTTY || !process.stdin.isTTY) {
+    throw new LabError('usage', {
+      message: 'the terminal UI needs a terminal on standard input and output',
+      hint: 'follow a run as plain lines with: agentrl-lab run --headless',
+    });
+  }
+  const session = new Session(options);
+  try {
+    const runId = options.runId ?? listRuns(options.runsDirectory).find(({ live }) => live)?.id ?? null;
+    if (runId === null) session.showRuns();
+    else session.open(runId);
+    const { showInTerminal } = await importInteractive();
+    await showInTerminal(session, detectLook(process.env));
+    return { runId: session.runId, live: session.client !== null };
+  } finally {
+    session.close();
+  }
+}
+
+/** Ink decides when it is loaded whether it may draw, and does not where CI is set: a terminal is there, so it may. */
+async function importInteractive(): Promise<typeof import('./terminal.tsx')> {
+  const names = ['CI', 'CONTINUOUS_INTEGRATION'] as const;
+  const before = names.map((name) => process.env[name]);
+  for (const name of names) process.env[name] = 'false';
+  try {
+    return await import('./terminal.tsx');
+  } finally {
+    for (const [index, name] of names.entries()) {
+      const value = before[index];
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  }
+}

@@ -1,0 +1,284 @@
+import type { RunState } from '../src/domain/run.ts';
+import { keysOf } from '../src/domain/table.ts';
+import type { KeyName } from './keys.ts';
+
+/** What the keys act on: the screen, or whatever lies over it. */
+export const SCREENS = ['overview', 'replay', 'runs', 'help', 'confirm', 'filter'] as const;
+export type Screen = (typeof SCREENS)[number];
+
+/** What decides whether a key works just now. */
+export interface KeyContext {
+  /** A run is open. */
+  readonly hasRun: boolean;
+  /** The run process answers. */
+  readonly live: boolean;
+  readonly state: RunState | null;
+  /** Rows in the list in front of the user. */
+  readonly rows: number;
+  /** A knob was turned from here and can be put back. */
+  readonly canUndo: boolean;
+}
+
+export interface KeyBinding {
+  readonly keys: readonly KeyName[];
+  readonly screens: readonly Screen[];
+  /** One or two words, for the footer. */
+  readonly label: string;
+  /** One line, for help and docs. */
+  readonly description: string;
+  /** Why it does nothing just now, or null when it works. */
+  readonly disabled?: (context: KeyContext) => string | null;
+}
+
+const LISTS: readonly Screen[] = ['overview', 'runs', 'replay', 'help'];
+
+/** The one table of keys: footer, help, docs/UI.md and the handling of keys all derive from it. */
+export const KEYMAP = {
+  pause: {
+    keys: ['space'],
+    screens: ['overview', 'replay'],
+    label: 'pause/resume',
+    description: 'pause (episodes in flight are finished first), or resume',
+    disabled: needsLiveRun,
+  },
+  pauseNow: {
+    keys: ['P'],
+    screens: ['overview', 'replay'],
+    label: 'pause now',
+    description: 'pause at once: every environment stays where it is',
+    disabled: needsLiveRun,
+  },
+  clipDown: {
+    keys: ['['],
+    screens: ['overview'],
+    label: 'clip -',
+    description: 'PPO clip range down',
+    disabled: needsLiveRun,
+  },
+  clipUp: {
+    keys: [']'],
+    screens: ['overview'],
+    label: 'clip +',
+    description: 'PPO clip range up',
+    disabled: needsLiveRun,
+  },
+  klDown: {
+    keys: ['{'],
+    screens: ['overview'],
+    label: 'KL -',
+    description: 'KL coefficient down',
+    disabled: needsLiveRun,
+  },
+  klUp: {
+    keys: ['}'],
+    screens: ['overview'],
+    label: 'KL +',
+    description: 'KL coefficient up',
+    disabled: needsLiveRun,
+  },
+  nextKnob: {
+    keys: ['tab'],
+    screens: ['overview'],
+    label: 'next knob',
+    description: 'select the next knob for - and +',
+    disabled: needsRun,
+  },
+  previousKnob: {
+    keys: ['shift-tab'],
+    screens: ['overview'],
+    label: 'previous knob',
+    description: 'select the previous knob for - and +',
+    disabled: needsRun,
+  },
+  knobDown: {
+    keys: ['-'],
+    screens: ['overview'],
+    label: 'knob -',
+    description: 'selected knob down',
+    disabled: needsLiveRun,
+  },
+  knobUp: {
+    keys: ['+', '='],
+    screens: ['overview'],
+    label: 'knob +',
+    description: 'selected knob up',
+    disabled: needsLiveRun,
+  },
+  undo: {
+    keys: ['u'],
+    screens: ['overview'],
+    label: 'undo knob',
+    description: 'put the knob turned last back to its old value',
+    disabled: (context) =>
+      needsLiveRun(context) ?? (context.canUndo ? null : 'no knob was turned from this screen yet'),
+  },
+  filter: {
+    keys: ['/'],
+    screens: ['overview'],
+    label: 'filter',
+    description: 'filter the episodes; an empty filter shows all',
+    disabled: needsRun,
+  },
+  failure: {
+    keys: ['f'],
+    screens: ['overview'],
+    label: 'failure type',
+    description: 'show only the next failure type that has episodes, then all again',
+    disabled: needsRun,
+  },
+  down: {
+    keys: ['j', 'down'],
+    screens: LISTS,
+    label: 'down',
+    description: 'next row; in a replay, next step',
+  },
+  up: {
+    keys: ['k', 'up'],
+    screens: LISTS,
+    label: 'up',
+    description: 'previous row; in a replay, previous step',
+  },
+  pageDown: {
+    keys: ['pgdn', 'J', 'ctrl-d'],
+    screens: LISTS,
+    label: 'page down',
+    description: 'a page further; in a replay, scroll the step',
+  },
+  pageUp: {
+    keys: ['pgup', 'K', 'ctrl-u'],
+    screens: LISTS,
+    label: 'page up',
+    description: 'a page back; in a replay, scroll the step back',
+  },
+  first: {
+    keys: ['g', 'home'],
+    screens: LISTS,
+    label: 'first',
+    description: 'first row; in the episode list, the newest, and follow new ones',
+  },
+  last: { keys: ['G', 'end'], screens: LISTS, label: 'last', description: 'last row, or last step' },
+  open: {
+    keys: ['enter'],
+    screens: ['overview', 'runs'],
+    label: 'open',
+    description: 'replay the episode; in the list of runs, open or start the run',
+    disabled: (context) => (context.rows === 0 ? 'there is nothing to open yet' : null),
+  },
+  nextEpisode: {
+    keys: ['n'],
+    screens: ['replay'],
+    label: 'next episode',
+    description: 'next episode of the filtered list (older)',
+  },
+  previousEpisode: {
+    keys: ['p'],
+    screens: ['replay'],
+    label: 'previous episode',
+    description: 'previous episode of the filtered list (newer)',
+  },
+  back: {
+    keys: ['escape', 'q'],
+    screens: ['replay', 'help', 'confirm'],
+    label: 'back',
+    description: 'back to where you came from',
+  },
+  clear: {
+    keys: ['escape'],
+    screens: ['overview'],
+    label: 'clear filter',
+    description: 'clear the filter and the failure type',
+  },
+  runs: {
+    keys: ['r'],
+    screens: ['overview', 'runs'],
+    label: 'runs',
+    description: 'the list of runs, and back',
+  },
+  help: {
+    keys: ['?'],
+    screens: ['overview', 'replay', 'runs'],
+    label: 'help',
+    description: 'the keys that work on this screen',
+  },
+  stop: {
+    keys: ['S'],
+    screens: ['overview'],
+    label: 'stop run',
+    description: 'stop the run, after asking: it writes a checkpoint and ends',
+    disabled: needsLiveRun,
+  },
+  quit: {
+    keys: ['q'],
+    screens: ['overview', 'runs'],
+    label: 'quit',
+    description: 'close this screen; the run goes on without it',
+  },
+  accept: { keys: ['enter'], screens: ['confirm', 'filter'], label: 'accept', description: 'accept' },
+  focus: {
+    keys: ['tab', 'shift-tab', 'left', 'right', 'h', 'l'],
+    screens: ['confirm'],
+    label: 'choose',
+    description: 'move between the answers',
+  },
+  cancel: {
+    keys: ['escape'],
+    screens: ['filter'],
+    label: 'clear',
+    description: 'leave the filter line and clear the filter',
+  },
+} as const satisfies Record<string, KeyBinding>;
+
+export type ActionName = keyof typeof KEYMAP;
+export const ACTION_NAMES = keysOf(KEYMAP);
+
+/** What a key means on a screen, or null. */
+export function actionOf(screen: Screen, key: KeyName): ActionName | null {
+  return (
+    ACTION_NAMES.find(
+      (name) => bindingOf(name).screens.includes(screen) && bindingOf(name).keys.includes(key),
+    ) ?? null
+  );
+}
+
+/** The table's row of an action. */
+export function bindingOf(name: ActionName): KeyBinding {
+  return KEYMAP[name];
+}
+
+/** Why an action does nothing just now, or null when it works. */
+export function disabledReason(name: ActionName, context: KeyContext): string | null {
+  return bindingOf(name).disabled?.(context) ?? null;
+}
+
+const KEY_TEXT: Readonly<Record<KeyName, string>> = {
+  space: 'Space',
+  enter: 'Enter',
+  escape: 'Esc',
+  tab: 'Tab',
+  'shift-tab': 'Shift-Tab',
+  up: 'Up',
+  down: 'Down',
+  left: 'Left',
+  right: 'Right',
+  pgup: 'PgUp',
+  pgdn: 'PgDn',
+  home: 'Home',
+  end: 'End',
+  'ctrl-d': 'Ctrl-D',
+  'ctrl-u': 'Ctrl-U',
+};
+
+/** How a key is written on the screen. */
+export function keyText(key: KeyName): string {
+  return KEY_TEXT[key] ?? key;
+}
+
+function needsRun(context: KeyContext): string | null {
+  return context.hasRun ? null : 'no run is open';
+}
+
+function needsLiveRun(context: KeyContext): string | null {
+  if (!context.hasRun) return 'no run is open';
+  if (context.live) return null;
+  return context.state === null ? 'the run does not answer' : `the run is not live (${context.state})`;
+}

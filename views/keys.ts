@@ -1,0 +1,87 @@
+/** Name of a pressed key: a printable character as itself, `space`, or one of the names below. */
+export type KeyName = string;
+
+const SEQUENCES: Readonly<Record<string, KeyName>> = {
+  '[A': 'up',
+  '[B': 'down',
+  '[C': 'right',
+  '[D': 'left',
+  '[H': 'home',
+  '[F': 'end',
+  '[1~': 'home',
+  '[4~': 'end',
+  '[7~': 'home',
+  '[8~': 'end',
+  '[3~': 'delete',
+  '[5~': 'pgup',
+  '[6~': 'pgdn',
+  '[Z': 'shift-tab',
+};
+
+const CONTROLS: Readonly<Record<string, KeyName>> = {
+  '\r': 'enter',
+  '\n': 'enter',
+  '\t': 'tab',
+  ' ': 'space',
+  '\u001B': 'escape',
+  '\u007F': 'backspace',
+  '\b': 'backspace',
+};
+
+// CSI: parameters, intermediates, final byte (ECMA-48 §5.4). SS3 (`ESC O x`) is what application cursor mode sends.
+// oxlint-disable-next-line no-control-regex -- terminals send control characters
+const COMPLETE = /^\u001B(?:\[[0-?]*[ -/]*[@-~]|O[ -~]|[^[O\u001B])/u;
+// oxlint-disable-next-line no-control-regex -- terminals send control characters
+const UNFINISHED = /^\u001B(?:\[[0-?]*[ -/]*|O)?$/u;
+
+/** Turns what the terminal sends into key names; a sequence may be spread over several reads. */
+export class KeyDecoder {
+  #rest = '';
+
+  /** The keys that are complete with this chunk. Several in one read are several keys. */
+  push(chunk: string): KeyName[] {
+    let text = this.#rest + chunk;
+    this.#rest = '';
+    const keys: KeyName[] = [];
+    while (text !== '') {
+      if (UNFINISHED.test(text)) {
+        this.#rest = text;
+        break;
+      }
+      const sequence = COMPLETE.exec(text)?.[0];
+      const taken = sequence ?? String.fromCodePoint(text.codePointAt(0) ?? 0);
+      keys.push(...(sequence === undefined ? characterKey(taken) : sequenceKeys(sequence)));
+      text = text.slice(taken.length);
+    }
+    return keys;
+  }
+
+  /** Whether something waits that may be the Escape key or the start of a sequence. */
+  get pending(): boolean {
+    return this.#rest !== '';
+  }
+
+  /** Nothing followed: what waits was the Escape key (and what was typed after it). */
+  flush(): KeyName[] {
+    const rest = this.#rest;
+    this.#rest = '';
+    return rest === '' ? [] : ['escape', ...Array.from(rest.slice(1)).flatMap(characterKey)];
+  }
+}
+
+function characterKey(character: string): KeyName[] {
+  const named = CONTROLS[character];
+  if (named !== undefined) return [named];
+  const code = character.codePointAt(0) ?? 0;
+  if (code >= 1 && code <= 26) return [`ctrl-${String.fromCodePoint(code + 96)}`];
+  return code < 32 ? [] : [character];
+}
+
+/** Sequences that mean nothing here (mouse and focus reports, function keys) are swallowed. */
+function sequenceKeys(sequence: string): KeyName[] {
+  const body = sequence.slice(1).replace(/^O(?=[A-H])/u, '[');
+  const known = SEQUENCES[body];
+  if (known !== undefined) return [known];
+  // `ESC x`: Escape and a key in one read, or Alt with a key; both mean Escape, then the key.
+  return /^[[O]/u.test(body) ? [] : ['escape', ...characterKey(body)];
+}

@@ -1,0 +1,206 @@
+import { errorText } from '../src/domain/error.ts';
+import {
+  type Evaluation,
+  type IterationMetrics,
+  isFinal,
+  type KnobChange,
+  type RunEvent,
+  type RunManifest,
+  type RunStatus,
+} from '../src/domain/run.ts';
+import { type ControlClient, connectControl } from '../src/run/control-client.ts';
+import { openRunReader, type RunReader } from '../src/store/queries.ts';
+import { isRunLive, type RunPaths, readManifest } from '../src/store/run-directory.ts';
+
+/** Ms between two looks at the run: four a second show a dead child well within a second. */
+const POLL_MS = 250;
+const EVENTS_SHOWN = 50;
+
+/** `connecting` until the first answer, `live` while it answers, `gone` when nobody listens any more. */
+type Connection = 'connecting' | 'live' | 'gone';
+
+/** What is known of a run at one moment. A new object whenever anything may have changed. */
+export interface RunSnapshot {
+  readonly manifest: RunManifest;
+  readonly connection: Connection;
+  /** The run's last answer; it stays when the run goes, with its age in `statusAt`. */
+  readonly status: RunStatus | null;
+  /** When `status` arrived, ms since the epoch; 0 before the first. */
+  readonly statusAt: number;
+  /** When this snapshot was made. */
+  readonly now: number;
+  /** Ascending by iteration. */
+  readonly iterations: readonly IterationMetrics[];
+  readonly evaluations: readonly Evaluation[];
+  /** Oldest first. */
+  readonly knobChanges: readonly KnobChange[];
+  /** Newest first. */
+  readonly events: readonly RunEvent[];
+  /** Why the database cannot be read, or null. */
+  readonly storeError: string | null;
+}
+
+/** Where a live run's data come from. */
+export interface RunSources {
+  readManifest(): RunManifest;
+  /** A process holds the run's lock. */
+  isLive(): boolean;
+  openReader(): RunReader;
+  connect(manifest: RunManifest): Promise<ControlClient>;
+  now(): number;
+}
+
+/** The sources of a run on disk. */
+export function runSources(paths: RunPaths): RunSources {
+  return {
+    readManifest: () => readManifest(paths),
+    isLive: () => isRunLive(paths),
+    openReader: () => openRunReader(paths),
+    connect: connectControl,
+    now: Date.now,
+  };
+}
+
+/**
+ * Follows one run: asks its process how it is, reads what was stored since the last look, reconnects when the run is
+ * started again. Tells its listeners after every look.
+ */
+export class LiveRun {
+  readonly #sources: RunSources;
+  readonly #listeners = new Set<() => void>();
+  #snapshot: RunSnapshot;
+  #client: ControlClient | null = null;
+  #reader: RunReader | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #polling = false;
+  #closed = false;
+
+  /** Throws what reading the manifest throws: `run-not-found`, `run-too-new`, `config-invalid`. */
+  constructor(sources: RunSources) {
+    this.#sources = sources;
+    this.#snapshot = {
+      manifest: sources.readManifest(),
+      connection: 'connecting',
+      status: null,
+      statusAt: 0,
+      now: sources.now(),
+      iterations: [],
+      evaluations: [],
+      knobChanges: [],
+      events: [],
+      storeError: null,
+    };
+  }
+
+  readonly snapshot = (): RunSnapshot => this.#snapshot;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  /** The connection to the run, or null while it does not answer. */
+  get client(): ControlClient | null {
+    return this.#client;
+  }
+
+  /** The run's database, or null while it cannot be opened. */
+  get reader(): RunReader | null {
+    return this.#reader;
+  }
+
+  /** Looks at the run now and then every POLL_MS. */
+  start(): void {
+    this.#timer ??= setInterval(() => void this.poll(), POLL_MS);
+    void this.poll();
+  }
+
+  /** One look. A look that is still waiting for the run's answer is not doubled, but the clock goes on. */
+  async poll(): Promise<void> {
+    if (this.#closed) return;
+    if (this.#polling) return this.#publish({});
+    this.#polling = true;
+    try {
+      const asked = await this.#askStatus();
+      if (!this.#closed) this.#publish({ ...asked, ...this.#readStore(asked.status ?? null) });
+    } finally {
+      this.#polling = false;
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#client?.close();
+    this.#reader?.close();
+    this.#client = null;
+    this.#reader = null;
+    this.#listeners.clear();
+  }
+
+  #publish(change: Partial<RunSnapshot>): void {
+    this.#snapshot = { ...this.#snapshot, ...change, now: this.#sources.now() };
+    for (const listener of this.#listeners) listener();
+  }
+
+  async #askStatus(): Promise<Partial<RunSnapshot>> {
+    try {
+      if (this.#client === null) {
+        const client = await this.#sources.connect(this.#sources.readManifest());
+        if (this.#closed) client.close();
+        else this.#client = client;
+      }
+      const status = await this.#client?.status();
+      if (status === undefined) return {};
+      const { state, reason, attempt } = status;
+      const manifest = { ...this.#snapshot.manifest, state, reason, attempt };
+      return { manifest, status, statusAt: this.#sources.now(), connection: 'live' };
+    } catch {
+      // Whatever went wrong on the socket, the manifest and the lock say what became of the run.
+      this.#client?.close();
+      this.#client = null;
+      return this.#lost();
+    }
+  }
+
+  /** What the run directory says of a run that does not answer. */
+  #lost(): Partial<RunSnapshot> {
+    try {
+      const manifest = this.#sources.readManifest();
+      const coming = !isFinal(manifest.state) && this.#sources.isLive();
+      return { manifest, connection: coming ? 'connecting' : 'gone' };
+    } catch (thrown) {
+      return { connection: 'gone', storeError: errorText(thrown) };
+    }
+  }
+
+  #readStore(status: RunStatus | null): Partial<RunSnapshot> {
+    try {
+      this.#reader ??= this.#sources.openReader();
+      const reader = this.#reader;
+      const iterations = this.#newestIterations(reader, status);
+      const changed = iterations !== this.#snapshot.iterations || this.#snapshot.storeError !== null;
+      return {
+        iterations,
+        evaluations: changed ? reader.evaluations() : this.#snapshot.evaluations,
+        knobChanges: reader.knobChanges(),
+        events: reader.events(EVENTS_SHOWN),
+        storeError: null,
+      };
+    } catch (thrown) {
+      this.#reader?.close();
+      this.#reader = null;
+      return { storeError: errorText(thrown) };
+    }
+  }
+
+  /** The rows seen so far and the new ones; a run resumed from a checkpoint does those after it again. */
+  #newestIterations(reader: RunReader, status: RunStatus | null): readonly IterationMetrics[] {
+    const seen = this.#snapshot.iterations;
+    const settled = status === null ? Number.POSITIVE_INFINITY : status.iteration - 1;
+    const kept = seen.filter(({ iteration }) => iteration <= settled);
+    const joined = [...kept, ...reader.iterations(kept.at(-1)?.iteration ?? 0)];
+    const same = joined.length === seen.length && joined.at(-1)?.time === seen.at(-1)?.time;
+    return same ? seen : joined;
+  }
+}

@@ -1,0 +1,126 @@
+/** How finely charts may be drawn: braille 2×4 dots a cell, half blocks 1×2, or plain ASCII 1×1. */
+export type GlyphLevel = 'braille' | 'block' | 'ascii';
+
+/** What this terminal can show. */
+export interface Look {
+  readonly glyphs: GlyphLevel;
+  /** False under NO_COLOR: meaning is then carried by words, markers and attributes alone. */
+  readonly colour: boolean;
+  /** False on terminals without escape sequences for bold, dim and inverse. */
+  readonly attributes: boolean;
+}
+
+/** What a piece of text means; `paint` turns it into escape sequences. */
+export type Tone =
+  | 'plain'
+  | 'dim'
+  | 'bold'
+  | 'good'
+  | 'bad'
+  | 'warn'
+  | 'accent'
+  | 'first'
+  | 'second'
+  | 'guide'
+  | 'mark'
+  | 'selected'
+  | 'loud';
+
+const ATTRIBUTES: Readonly<Record<Tone, string>> = {
+  plain: '',
+  dim: '2',
+  bold: '1',
+  good: '',
+  bad: '1',
+  warn: '1',
+  accent: '1',
+  first: '',
+  second: '',
+  guide: '2',
+  mark: '',
+  selected: '7',
+  loud: '1;7',
+};
+
+// The sixteen colours of the terminal's own theme; blue and yellow stay apart for every kind of colour blindness.
+const COLOURS: Readonly<Record<Tone, string>> = {
+  plain: '',
+  dim: '',
+  bold: '',
+  good: '32',
+  bad: '31',
+  warn: '33',
+  accent: '36',
+  first: '94',
+  second: '33',
+  guide: '',
+  mark: '35',
+  selected: '',
+  loud: '31',
+};
+
+/** Reads the terminal's abilities from its environment variables (locale, TERM, NO_COLOR). */
+export function detectLook(environment: Readonly<Record<string, string | undefined>>): Look {
+  const locale = environment['LC_ALL'] || environment['LC_CTYPE'] || environment['LANG'] || '';
+  const terminal = environment['TERM'] ?? '';
+  const attributes = terminal !== 'dumb' && terminal !== '';
+  const colour = attributes && !environment['NO_COLOR'];
+  if (!/utf-?8/iu.test(locale) || !attributes) return { glyphs: 'ascii', colour, attributes };
+  // The Linux console's font has blocks but no braille.
+  return { glyphs: terminal === 'linux' ? 'block' : 'braille', colour, attributes };
+}
+
+/** The text in its tone. */
+export function paint(look: Look, tone: Tone, text: string): string {
+  if (!look.attributes || text === '') return text;
+  const codes = [ATTRIBUTES[tone], look.colour ? COLOURS[tone] : ''].filter((code) => code !== '').join(';');
+  return codes === '' ? text : `\u001B[${codes}m${text}\u001B[0m`;
+}
+
+/** Single characters that have a plain ASCII stand-in, each one column wide. */
+export interface Symbols {
+  readonly pointer: string;
+  readonly rule: string;
+  readonly bar: string;
+  readonly dot: string;
+  readonly arrow: string;
+  readonly up: string;
+  readonly down: string;
+  readonly ellipsis: string;
+  readonly solid: string;
+  readonly dashed: string;
+  readonly warning: string;
+}
+
+const UNICODE_SYMBOLS: Symbols = {
+  pointer: '›',
+  rule: '─',
+  bar: '│',
+  dot: '·',
+  arrow: '→',
+  up: '↑',
+  down: '↓',
+  ellipsis: '…',
+  solid: '─',
+  dashed: '┄',
+  warning: '!',
+};
+
+const ASCII_SYMBOLS: Symbols = {
+  pointer: '>',
+  rule: '-',
+  bar: '|',
+  dot: '-',
+  arrow: '>',
+  up: '^',
+  down: 'v',
+  ellipsis: '~',
+  solid: '*',
+  dashed: 'o',
+  warning: '!',
+};
+
+/** The symbols that this terminal can show. */
+export function symbolsOf(look: Look): Symbols {
+  return look.glyphs === 'ascii' ? ASCII_SYMBOLS : UNICODE_SYMBOLS;
+}

@@ -1,0 +1,35 @@
+import { isTooSmall } from './layout.ts';
+import type { Line } from './line.ts';
+import type { Look } from './look.ts';
+import { drawConfirm } from './screens/confirm.ts';
+import { drawHelp } from './screens/help.ts';
+import { drawOverview } from './screens/overview.ts';
+import { drawReplay } from './screens/replay.ts';
+import { drawRuns } from './screens/runs.ts';
+import { drawTooSmall } from './screens/too-small.ts';
+import type { Session } from './session.ts';
+
+/** The screen as it is now: one line a row, never more rows than the terminal has. */
+export function drawScreen(session: Session, look: Look): Line[] {
+  const { size, keyContext: keys, toast, question, help, replay, run } = session;
+  if (isTooSmall(size)) return drawTooSmall(size, look);
+  if (question !== null) return drawConfirm({ ...question, keys }, size, look);
+  if (help !== null) return drawHelp({ of: session.screen, scroll: help.scroll, keys }, size, look);
+  if (session.screen === 'replay' && replay !== null)
+    return drawReplay({ cursor: replay, toast, keys }, size, look);
+  if (session.screen === 'overview' && run !== null) {
+    const snapshot = run.snapshot();
+    const knobs = session.knobs.view(snapshot.status?.knobs ?? null);
+    const model = {
+      run: snapshot,
+      knobs,
+      list: session.list.view,
+      filterInput: session.filterInput,
+      toast,
+      keys,
+    };
+    return drawOverview(model, size, look);
+  }
+  const { runs, selectedRun: selected, starting, runsError: error } = session;
+  return drawRuns({ runs, selected, starting, error, toast, keys }, size, look);
+}

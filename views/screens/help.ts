@@ -1,0 +1,46 @@
+import { ACTION_NAMES, bindingOf, disabledReason, type KeyContext, keyText, type Screen } from '../keymap.ts';
+import type { Size } from '../layout.ts';
+import { fit, fitLine, type Line, seg } from '../line.ts';
+import { type Look, symbolsOf } from '../look.ts';
+import { drawFooter } from '../widgets/footer.ts';
+
+/** What help shows: the keys of one screen. */
+export interface HelpModel {
+  readonly of: Screen;
+  /** Rows above the window. */
+  readonly scroll: number;
+  readonly keys: KeyContext;
+}
+
+const KEYS_WIDTH = 18;
+const FRAME_ROWS = 3;
+
+/** The keys that work on a screen, and why some do not just now. */
+export function drawHelp(model: HelpModel, size: Size, look: Look): Line[] {
+  const width = size.columns;
+  const rows = size.rows - FRAME_ROWS;
+  const lines = helpLines(model, look);
+  return [
+    fitLine([seg(`keys: ${model.of}`, 'bold')], width, look),
+    fitLine([seg(symbolsOf(look).rule.repeat(width), 'dim')], width, look),
+    ...Array.from({ length: rows }, (_, row) => fitLine(lines[model.scroll + row] ?? [], width, look)),
+    drawFooter('help', model.keys, width, look),
+  ];
+}
+
+/** How far help can be scrolled. */
+export function helpScrollLimit(model: HelpModel, size: Size, look: Look): number {
+  return Math.max(0, helpLines(model, look).length - (size.rows - FRAME_ROWS));
+}
+
+function helpLines(model: HelpModel, look: Look): Line[] {
+  return ACTION_NAMES.filter((name) => bindingOf(name).screens.includes(model.of)).map((name): Line => {
+    const { keys, description } = bindingOf(name);
+    const reason = disabledReason(name, model.keys);
+    return [
+      seg(fit(keys.map(keyText).join(' '), KEYS_WIDTH, look), 'accent'),
+      seg(description, reason === null ? 'plain' : 'dim'),
+      ...(reason === null ? [] : [seg(` (not now: ${reason})`, 'warn')]),
+    ];
+  });
+}

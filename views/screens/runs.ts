@@ -1,0 +1,80 @@
+import type { RunListing } from '../../src/store/run-directory.ts';
+import { formatClock } from '../format.ts';
+import type { KeyContext } from '../keymap.ts';
+import { type Size, scrollTo } from '../layout.ts';
+import { fit, fitLine, type Line, seg, untrusted } from '../line.ts';
+import { type Look, symbolsOf } from '../look.ts';
+import type { Toast } from '../toast.ts';
+import { drawFooter, drawMessageRow } from '../widgets/footer.ts';
+
+/** What the list of runs shows. Row 0 starts a new run; the runs follow, newest first. */
+export interface RunsModel {
+  readonly runs: readonly RunListing[];
+  readonly selected: number;
+  /** A new run is being started. */
+  readonly starting: boolean;
+  /** Why the runs cannot be listed, or null. */
+  readonly error: string | null;
+  readonly toast: Toast | null;
+  readonly keys: KeyContext;
+}
+
+const FRAME_ROWS = 5;
+
+/** Rows of the list on a screen. */
+export function runsHeight(size: Size): number {
+  return Math.max(1, size.rows - FRAME_ROWS);
+}
+
+/** The runs there are, and the offer to start one. */
+export function drawRuns(model: RunsModel, size: Size, look: Look): Line[] {
+  const width = size.columns;
+  const rows = runsHeight(size);
+  const first = scrollTo(model.selected, Math.max(0, model.selected - Math.floor(rows / 2)), rows);
+  const entries = [startEntry(model), ...model.runs.map((run) => runEntry(run, look))];
+  const top = Math.max(0, Math.min(first, entries.length - rows));
+  const live = model.runs.filter((run) => run.live).length;
+  return [
+    fitLine([seg('agentrl-lab', 'bold'), seg(`  ${model.runs.length} runs, ${live} live`)], width, look),
+    fitLine([seg(symbolsOf(look).rule.repeat(width), 'dim')], width, look),
+    fitLine([seg(model.error === null ? '' : `! ${untrusted(model.error)}`, 'bad')], width, look),
+    ...Array.from({ length: rows }, (_, row) => {
+      const entry = entries[top + row];
+      if (entry === undefined) return fitLine([], width, look);
+      const selected = top + row === model.selected;
+      const line = fitLine(
+        [seg(selected ? `${symbolsOf(look).pointer} ` : '  ', 'accent'), ...entry],
+        width,
+        look,
+      );
+      return selected ? line.map(({ text }) => seg(text, 'selected')) : line;
+    }),
+    drawMessageRow({ toast: model.toast, event: null, now: 0 }, width, look),
+    drawFooter('runs', model.keys, width, look),
+  ];
+}
+
+function startEntry(model: RunsModel): Line {
+  if (model.starting) return [seg('starting the demo run: this takes a few seconds', 'warn')];
+  return [seg('start the demo run', 'bold'), seg('  (Enter)', 'dim')];
+}
+
+function runEntry(run: RunListing, look: Look): Line {
+  const id = fit(run.id, 28, look);
+  if (run.manifest === null) return [seg(id), seg(` ! ${untrusted(run.error ?? 'cannot be read')}`, 'bad')];
+  const { state, reason, createdAt, attempt } = run.manifest;
+  const date = new Date(createdAt);
+  const day = `${date.getFullYear()}-${date.getMonth() + 1}-${date.getDate()} ${formatClock(createdAt)}`;
+  // The manifest of a killed run still says "running": the lock knows better.
+  const shown =
+    run.live || state === 'stopped' || state === 'finished' || state === 'failed' ? state : 'dead';
+  return [
+    seg(`${id} `),
+    seg(
+      fit(run.live ? `${shown} (live)` : shown, 16, look),
+      run.live ? 'good' : shown === 'dead' ? 'bad' : 'dim',
+    ),
+    seg(` ${fit(day, 19, look)}`),
+    seg(`  attempt ${attempt}${reason === null ? '' : `  ${untrusted(reason)}`}`, 'dim'),
+  ];
+}

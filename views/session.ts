@@ -1,0 +1,172 @@
+import { isFinal } from '../src/domain/run.ts';
+import type { ControlClient } from '../src/run/control-client.ts';
+import { listRuns, type RunListing, runPaths } from '../src/store/run-directory.ts';
+import { EpisodeList } from './episode-list.ts';
+import { type KeyContext, type Screen } from './keymap.ts';
+import { KnobDesk } from './knob-desk.ts';
+import { planOverview, type Size } from './layout.ts';
+import { LiveRun, type RunSources, runSources } from './live-run.ts';
+import type { ReplayCursor } from './replay-cursor.ts';
+import type { ConfirmModel } from './screens/confirm.ts';
+import type { FilterInput } from './screens/overview.ts';
+import { problemText, TOAST_MS, type Toast } from './toast.ts';
+
+/** What the app works on. */
+export interface SessionOptions {
+  readonly runsDirectory: string;
+  /** Starts a new run in the background and resolves to its id. */
+  readonly startRun: () => Promise<string>;
+  /** Data of a run; those of the run directory unless a test says otherwise. */
+  readonly openSources?: (runId: string) => RunSources;
+  readonly listRuns?: () => RunListing[];
+}
+
+/** A question, and what happens on yes. */
+export interface Question extends Omit<ConfirmModel, 'keys'> {
+  readonly onYes: () => void;
+}
+
+/** Everything the screen shows and the keys act on. Tells its listeners after every change. */
+export class Session {
+  readonly options: SessionOptions;
+  readonly list = new EpisodeList();
+  readonly knobs = new KnobDesk();
+  run: LiveRun | null = null;
+  runId: string | null = null;
+  screen: 'overview' | 'replay' | 'runs' = 'runs';
+  help: { readonly scroll: number } | null = null;
+  question: Question | null = null;
+  filterInput: FilterInput | null = null;
+  replay: ReplayCursor | null = null;
+  runs: RunListing[] = [];
+  runsError: string | null = null;
+  selectedRun = 0;
+  starting = false;
+  size: Size = { columns: 80, rows: 24 };
+  /** Set when the user has asked to leave. */
+  quitting = false;
+  #toast: Toast | null = null;
+  #toastTimer: NodeJS.Timeout | null = null;
+  #version = 0;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(options: SessionOptions) {
+    this.options = options;
+  }
+
+  /** Changes whenever anything may have changed. */
+  get version(): number {
+    return this.#version;
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  /** Draws again. */
+  changed(): void {
+    this.#version += 1;
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** What keys act on just now: the question, the filter line or help when they lie over the screen. */
+  get front(): Screen {
+    if (this.question !== null) return 'confirm';
+    if (this.filterInput !== null) return 'filter';
+    return this.help === null ? this.screen : 'help';
+  }
+
+  get keyContext(): KeyContext {
+    const snapshot = this.run?.snapshot() ?? null;
+    const dead = snapshot?.connection === 'gone' && !isFinal(snapshot.manifest.state);
+    return {
+      hasRun: snapshot !== null,
+      live: this.client !== null,
+      state: snapshot === null || dead ? null : snapshot.manifest.state,
+      rows: this.screen === 'runs' ? this.runs.length + 1 : this.list.view.rows.length,
+      canUndo: this.knobs.canUndo,
+    };
+  }
+
+  /** The connection to the open run, or null while it does not answer. */
+  get client(): ControlClient | null {
+    return this.run?.client ?? null;
+  }
+
+  get toast(): Toast | null {
+    return this.#toast;
+  }
+
+  /** Shows a message for a few seconds. */
+  say(text: string, tone: Toast['tone'] = 'plain'): void {
+    this.#toast = { text, tone, until: Date.now() + TOAST_MS };
+    if (this.#toastTimer !== null) clearTimeout(this.#toastTimer);
+    this.#toastTimer = setTimeout(() => {
+      this.#toast = null;
+      this.changed();
+    }, TOAST_MS);
+    // A message must not keep a closed app alive.
+    this.#toastTimer.unref();
+    this.changed();
+  }
+
+  /** Runs something that talks to the run; what goes wrong becomes a message. */
+  attempt(work: () => Promise<string | null>): void {
+    work().then(
+      (text) => (text === null ? this.changed() : this.say(text, 'good')),
+      (thrown: unknown) => this.say(problemText(thrown), 'bad'),
+    );
+    this.changed();
+  }
+
+  /** Opens a run on the overview. Throws what reading its manifest throws. */
+  open(runId: string): void {
+    const openSources =
+      this.options.openSources ?? ((id) => runSources(runPaths(this.options.runsDirectory, id)));
+    const run = new LiveRun(openSources(runId));
+    this.run?.close();
+    this.run = run;
+    this.runId = runId;
+    this.screen = 'overview';
+    this.replay = null;
+    this.list.clear();
+    run.subscribe(() => this.#refresh());
+    run.start();
+    this.changed();
+  }
+
+  /** Shows the list of runs. */
+  showRuns(): void {
+    this.screen = 'runs';
+    try {
+      this.runs = (this.options.listRuns ?? (() => listRuns(this.options.runsDirectory)))();
+      this.runsError = null;
+    } catch (thrown) {
+      this.runs = [];
+      this.runsError = problemText(thrown);
+    }
+    const current = this.runs.findIndex(({ id }) => id === this.runId);
+    this.selectedRun = current + 1;
+    this.changed();
+  }
+
+  resize(size: Size): void {
+    if (size.columns === this.size.columns && size.rows === this.size.rows) return;
+    this.size = size;
+    this.#refresh();
+  }
+
+  close(): void {
+    if (this.#toastTimer !== null) clearTimeout(this.#toastTimer);
+    this.run?.close();
+    this.#listeners.clear();
+  }
+
+  #refresh(): void {
+    this.list.resize(planOverview(this.size).listRows);
+    const reader = this.run?.reader ?? null;
+    if (reader !== null) this.list.refresh(reader, Date.now());
+    this.changed();
+  }
+}

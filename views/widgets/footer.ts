@@ -1,0 +1,79 @@
+import type { RunEvent } from '../../src/domain/run.ts';
+import { formatClock } from '../format.ts';
+import {
+  type ActionName,
+  bindingOf,
+  disabledReason,
+  type KeyContext,
+  keyText,
+  type Screen,
+} from '../keymap.ts';
+import { fitLine, joinFitting, type Line, seg, untrusted } from '../line.ts';
+import { type Look, symbolsOf } from '../look.ts';
+import type { Toast } from '../toast.ts';
+
+/** The keys worth a place in the footer, the most needed first: what does not fit is left to help. */
+const FOOTERS: Readonly<Record<Screen, readonly ActionName[]>> = {
+  overview: [
+    'help',
+    'quit',
+    'pause',
+    'filter',
+    'failure',
+    'open',
+    'runs',
+    'stop',
+    'nextKnob',
+    'undo',
+    'down',
+    'up',
+  ],
+  replay: ['help', 'back', 'down', 'up', 'pageDown', 'pageUp', 'nextEpisode', 'previousEpisode', 'pause'],
+  runs: ['help', 'quit', 'open', 'down', 'up', 'runs'],
+  help: ['back', 'down', 'up'],
+  confirm: ['accept', 'focus', 'back'],
+  filter: ['accept', 'cancel'],
+};
+
+/** The keys that matter on this screen; those that do nothing just now are left out. */
+export function drawFooter(screen: Screen, context: KeyContext, width: number, look: Look): Line {
+  const pieces = FOOTERS[screen]
+    .filter((name) => disabledReason(name, context) === null)
+    .map((name): Line => {
+      const { keys, label } = bindingOf(name);
+      return [seg(keyText(keys[0] ?? ''), 'accent'), seg(` ${label}`, 'dim')];
+    });
+  return fitLine(joinFitting(pieces, '  ', width), width, look);
+}
+
+/** Events younger than this are shown in their level's tone. */
+const FRESH_MS = 10_000;
+
+/** The app's own message while there is one; otherwise the run's newest event. */
+export function drawMessageRow(
+  message: { readonly toast: Toast | null; readonly event: RunEvent | null; readonly now: number },
+  width: number,
+  look: Look,
+): Line {
+  const { toast, event, now } = message;
+  const { arrow } = symbolsOf(look);
+  if (toast !== null) {
+    const text = untrusted(toast.text).replaceAll('→', arrow);
+    return fitLine([seg(toast.tone === 'bad' ? `! ${text}` : text, toast.tone)], width, look);
+  }
+  if (event === null) return fitLine([], width, look);
+  const fresh = now - event.time < FRESH_MS;
+  const level = { info: 'plain', warning: 'warn', error: 'loud' } as const;
+  const words = event.level === 'info' ? '' : `${event.level.toUpperCase()} `;
+  return fitLine(
+    [
+      seg(`${formatClock(event.time)} `, 'dim'),
+      seg(
+        `${words}${untrusted(event.subject)}: ${untrusted(event.message)}`,
+        fresh ? level[event.level] : 'dim',
+      ),
+    ],
+    width,
+    look,
+  );
+}
