@@ -12,7 +12,7 @@ import { ACTION_TYPES, type ActionType, ARGUMENT_TYPES, type ArgumentType } from
 export const policySpecSchema = z.strictObject({
   vocabulary: z.int().min(64).max(65536).default(4096),
   embedding: z.int().min(4).max(1024).default(64),
-  hidden: z.int().min(4).max(2048).default(128),
+  hidden: z.int().min(4).max(2048).default(64),
   sentences: z.int().min(2).max(64).default(8),
   taskSentences: z.int().min(1).max(8).default(2),
   tokens: z.int().min(4).max(128).default(16),

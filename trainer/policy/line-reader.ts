@@ -1,6 +1,6 @@
 import { CANDIDATE_TOKENS, type PolicySpec } from '../../src/domain/policy-spec.ts';
 import { RecentMap } from './recent-map.ts';
-import { finaliseHash, hashText, splitLine } from './words.ts';
+import { finaliseHash, hashText, isName, splitLine } from './words.ts';
 
 /** The features of a candidate, one hashed token each: places in its CANDIDATE_TOKENS. */
 export const FEATURE = {
@@ -33,6 +33,15 @@ export interface EncodedLine {
   readonly lower: string;
 }
 
+/** A candidate's text, as far as it depends on nothing else. */
+export interface EncodedText {
+  readonly lower: string;
+  /** Its token as a feature. */
+  readonly token: number;
+  /** Number of the name, or -1 for a text that is no single name. */
+  readonly name: number;
+}
+
 /**
  * Reads lines into tokens and numbered names, and remembers those it read. Names are numbered densely from 0; when the
  * numbers run out, everything is forgotten and `generation` counts up.
@@ -42,6 +51,8 @@ export class LineReader {
   readonly #names = new Map<string, number>();
   readonly #tasks = new RecentMap<EncodedLine>(CACHED_LINES);
   readonly #lines = new RecentMap<EncodedLine>(CACHED_LINES);
+  readonly #texts = new RecentMap<EncodedText>(CACHED_LINES);
+  readonly #kinds = new RecentMap<number>(CACHED_LINES);
   /** Tokens of a candidate that occurs nowhere, by feature. */
   readonly absent: readonly number[];
   /** Token of each age: 0 is the newest line. */
@@ -67,6 +78,8 @@ export class LineReader {
     this.#names.clear();
     this.#tasks.clear();
     this.#lines.clear();
+    this.#texts.clear();
+    this.#kinds.clear();
   }
 
   /** The task line: fills the first sentences, its names with the left words' tokens as task features. */
@@ -85,8 +98,24 @@ export class LineReader {
     );
   }
 
+  candidateText(text: string): EncodedText {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    const lower = text.toLowerCase();
+    return this.#texts.set(text, {
+      lower,
+      token: this.featureToken(FEATURE.text, hashText(lower)),
+      name: isName(lower) ? this.#nameNumber(lower) : -1,
+    });
+  }
+
+  /** Token of a candidate's kind. */
+  kindToken(kind: string): number {
+    return this.#kinds.get(kind) ?? this.#kinds.set(kind, this.featureToken(FEATURE.kind, hashText(kind)));
+  }
+
   /** The number of a lower-cased name. */
-  nameNumber(text: string): number {
+  #nameNumber(text: string): number {
     let number = this.#names.get(text);
     if (number === undefined) {
       // An observation with more names than there is room for: the surplus share the last number.
@@ -117,7 +146,7 @@ export class LineReader {
     const found: number[] = [];
     for (const name of names) {
       found.push(
-        this.nameNumber(name.text),
+        this.#nameNumber(name.text),
         this.leftToken(leftFeature, words, name.wordsBefore - 1),
         this.leftToken(leftFeature + 1, words, name.wordsBefore - 2),
       );

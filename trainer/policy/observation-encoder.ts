@@ -7,8 +7,8 @@ import {
   type Observation,
   takesArgument,
 } from '../../src/domain/space.ts';
-import { FEATURE, LineReader, MAX_NAMES } from './line-reader.ts';
-import { findPhrase, hashText, isName } from './words.ts';
+import { type EncodedText, FEATURE, LineReader, MAX_NAMES } from './line-reader.ts';
+import { findPhrase } from './words.ts';
 
 /** Row-major arrays of a batch, into which observations are written in place. */
 export interface EncodedRows {
@@ -24,11 +24,7 @@ interface EncodedCandidates {
   readonly generation: number;
   /** Place of each among all argument slots. */
   readonly slots: readonly number[];
-  /** Number of the name, or -1 for a text that is no single name. */
-  readonly names: readonly number[];
-  readonly texts: readonly string[];
-  /** Tokens of the features that depend on nothing else. */
-  readonly textTokens: readonly number[];
+  readonly texts: readonly EncodedText[];
   readonly kindTokens: readonly number[];
 }
 
@@ -121,13 +117,12 @@ export class ObservationEncoder {
   ): void {
     const start = row * this.#layout.slots * CANDIDATE_TOKENS;
     out.fill(0, start, start + this.#layout.slots * CANDIDATE_TOKENS);
-    for (let i = 0; i < set.slots.length; i++) {
+    for (const [i, text] of set.texts.entries()) {
       const at = start + (set.slots[i] ?? 0) * CANDIDATE_TOKENS;
-      out[at + FEATURE.text] = set.textTokens[i] ?? 0;
+      out[at + FEATURE.text] = text.token;
       out[at + FEATURE.kind] = set.kindTokens[i] ?? 0;
-      const name = set.names[i] ?? -1;
-      if (name >= 0) this.#placeName(name, out, at);
-      else this.#placePhrase(set.texts[i] ?? '', lines, out, at);
+      if (text.name >= 0) this.#placeName(text.name, out, at);
+      else this.#placePhrase(text.lower, lines, out, at);
     }
   }
 
@@ -186,15 +181,11 @@ export class ObservationEncoder {
     const used = { read: 0, select_tool: 0, input: 0 };
     const slots = candidates.map(({ type }) => this.#layout.blocks[type].start + used[type]++);
     for (const type of ARGUMENT_TYPES) this.#checkCount(type, used[type]);
-    const texts = candidates.map(({ text }) => text.toLowerCase());
-    const reader = this.#reader;
     const encoded: EncodedCandidates = {
-      generation: reader.generation,
+      generation: this.#reader.generation,
       slots,
-      names: texts.map((text) => (isName(text) ? reader.nameNumber(text) : -1)),
-      texts,
-      textTokens: texts.map((text) => reader.featureToken(FEATURE.text, hashText(text))),
-      kindTokens: candidates.map(({ kind }) => reader.featureToken(FEATURE.kind, hashText(kind))),
+      texts: candidates.map(({ text }) => this.#reader.candidateText(text)),
+      kindTokens: candidates.map(({ kind }) => this.#reader.kindToken(kind)),
     };
     this.#candidateSets.set(candidates, encoded);
     return encoded;

@@ -89,7 +89,9 @@ function startThread(setup: ThreadSetup): Worker {
   const entry = new URL(isSource ? './gradient-thread.ts' : './gradient-thread.js', import.meta.url).href;
   const load = `import(${JSON.stringify(entry)})`;
   if (!isSource) return new Worker(load, { eval: true, workerData: setup });
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm/api')).href;
+  // Not resolve('tsx/esm/api'): that finds the CommonJS build, which cannot register in a thread.
+  const manifest = createRequire(import.meta.url).resolve('tsx/package.json');
+  const tsx = new URL('dist/esm/api/index.mjs', pathToFileURL(manifest)).href;
   const code = `import(${JSON.stringify(tsx)}).then(({ register }) => { register(); return ${load}; })`;
   return new Worker(code, { eval: true, workerData: setup });
 }

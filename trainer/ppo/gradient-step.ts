@@ -1,5 +1,6 @@
 import type { KnobValues } from '../../src/domain/knob.ts';
 import type { PolicySpec } from '../../src/domain/policy-spec.ts';
+import { recordOf } from '../../src/domain/table.ts';
 import { parameterShapes, splitWeights } from '../policy/parameters.ts';
 import { createSession, type Session, type SessionTensor, type Tensors } from '../session.ts';
 import type { Batch } from './batch.ts';
@@ -144,13 +145,11 @@ function joinLosses(
   results: readonly PartResult[],
   parts: readonly Part[],
 ): Readonly<Record<LossOutput, number>> {
-  const joined = LOSS_OUTPUTS.map((name) => {
+  return recordOf(LOSS_OUTPUTS, (name) => {
     const values = results.map(({ losses }) => losses[name]);
-    if (name === 'ratioDeviation') return [name, Math.max(...values)] as const;
-    return [name, values.reduce((sum, value, place) => sum + value * (parts[place]?.share ?? 0), 0)] as const;
+    if (name === 'ratioDeviation') return Math.max(...values);
+    return values.reduce((sum, value, place) => sum + value * (parts[place]?.share ?? 0), 0);
   });
-  const record: Record<LossOutput, number> = Object.fromEntries(joined);
-  return record;
 }
 
 function scalar(value: number): SessionTensor {

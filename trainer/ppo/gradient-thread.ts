@@ -2,6 +2,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { errorText, LabError } from '../../src/domain/error.ts';
 import type { KnobValues } from '../../src/domain/knob.ts';
 import { actionLayout, CANDIDATE_TOKENS, type PolicySpec } from '../../src/domain/policy-spec.ts';
+import { recordOf } from '../../src/domain/table.ts';
 import { parameterShapes, splitWeights } from '../policy/parameters.ts';
 import { createSession, type Session, type SessionTensor, type Tensors } from '../session.ts';
 import type { Batch } from './batch.ts';
@@ -65,8 +66,8 @@ class GradientThread {
       this.#into,
     );
     this.#setup.gradient.set(this.#gradient);
-    const losses = LOSS_OUTPUTS.map((name) => [name, Number(outputs[name]?.data[0])]);
-    return { type: 'done', losses: Object.fromEntries(losses) };
+    const losses = recordOf(LOSS_OUTPUTS, (name) => Number(outputs[name]?.data[0]));
+    return { type: 'done', losses };
   }
 }
 
