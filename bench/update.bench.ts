@@ -25,10 +25,12 @@ export const update: Benchmark = {
     const stepper = await GradientStepper.create(config.policy, settings, settings.threads);
     const knobs = { ...config.knobs, kl_limit: 0 };
     const seconds: number[] = [];
+    const cpuSeconds: number[] = [];
     let minibatches = 0;
     say(`${UPDATES} updates on ${batch.count} samples`);
     for (let i = 0; i <= UPDATES; i++) {
       const started = performance.now();
+      const cpu = process.cpuUsage();
       const outcome = await runUpdate(
         stepper,
         batch,
@@ -43,7 +45,10 @@ export const update: Benchmark = {
       if (outcome.kind !== 'updated') throw new Error(`update ${i} was ${outcome.kind}`);
       minibatches = outcome.metrics.minibatches;
       // The first one warms up.
-      if (i > 0) seconds.push((performance.now() - started) / 1000);
+      if (i === 0) continue;
+      const { user, system } = process.cpuUsage(cpu);
+      seconds.push((performance.now() - started) / 1000);
+      cpuSeconds.push((user + system) / 1e6);
     }
     await stepper.close();
     const middle = median(seconds) ?? Number.NaN;
@@ -53,6 +58,7 @@ export const update: Benchmark = {
         samplePassesPerS: passes / middle,
         updateS: middle,
         msPerGradientStep: (middle * 1000) / minibatches,
+        cpuMsPerGradientStep: ((median(cpuSeconds) ?? Number.NaN) * 1000) / minibatches,
       },
       conditions: {
         samples: batch.count,

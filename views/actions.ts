@@ -48,8 +48,8 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   knobDown: (session) => turnKnob(session, session.knobs.selected, -1),
   knobUp: (session) => turnKnob(session, session.knobs.selected, 1),
   undo: (session) => {
-    const { client } = session;
-    if (client !== null) session.attempt(() => session.knobs.undo(client));
+    const { run } = session;
+    if (run !== null) session.attempt(() => session.knobs.undo(run));
   },
   filter: (session) => {
     session.filterInput = { text: session.list.view.filterText, problem: [] };
@@ -100,10 +100,10 @@ function quit(session: Session): void {
 }
 
 function turnKnob(session: Session, knob: KnobName, direction: 1 | -1): void {
-  const values = session.run?.snapshot().status?.knobs;
-  const { client } = session;
-  if (client === null || values === undefined) return;
-  session.attempt(() => session.knobs.turn(client, values, knob, direction));
+  const { run } = session;
+  const values = run?.snapshot().status?.knobs;
+  if (run === null || values === undefined) return;
+  session.attempt(() => session.knobs.turn(run, values, knob, direction));
 }
 
 function changeList(session: Session, change: () => void): void {

@@ -133,7 +133,9 @@ export class EpisodeList {
 
   #restart(change: Partial<EpisodeListView>): void {
     this.#fromEnd = false;
-    this.#view = { ...this.#view, ...change, following: true, fresh: 0, top: 0, selected: 0 };
+    // The rows of before must not stand under the new filter until the database has been read.
+    const empty = { rows: [], total: 0, fresh: 0, top: 0, selected: 0 };
+    this.#view = { ...this.#view, ...change, ...empty, following: true };
     this.#pager = new EpisodePager(this.#filter());
     this.#countedAt = Number.NEGATIVE_INFINITY;
   }

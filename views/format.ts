@@ -24,6 +24,11 @@ export function formatNumber(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
 
+/** Three decimals, so that the points of a column stand below each other; as `formatNumber` where that is too long. */
+export function formatDecimal(value: number): string {
+  return Math.abs(value) < 1000 ? value.toFixed(3).replace(/^-(?=[0.]+$)/u, '') : formatNumber(value);
+}
+
 /** A share in [0, 1] as `87.5%`, or `--` where there is none. */
 export function formatShare(value: number | null): string {
   if (value === null || !Number.isFinite(value)) return MISSING;

@@ -154,7 +154,7 @@ export const KEYMAP = {
     keys: ['g', 'home'],
     screens: LISTS,
     label: 'first',
-    description: 'first row; in the episode list, the newest, and follow new ones',
+    description: 'first row; in the episode list, follow new episodes',
   },
   last: { keys: ['G', 'end'], screens: LISTS, label: 'last', description: 'last row, or last step' },
   open: {

@@ -1,6 +1,5 @@
 import { KNOB_NAMES, KNOBS, type KnobName, type KnobValues, stepKnob } from '../src/domain/knob.ts';
 import type { KnobChange } from '../src/domain/run.ts';
-import type { ControlClient } from '../src/run/control-client.ts';
 import { formatNumber } from './format.ts';
 
 /** What the screen shows of a knob. */
@@ -13,6 +12,11 @@ export interface KnobView {
   readonly pending: number | null;
   /** The one that - and + turn. */
   readonly selected: boolean;
+}
+
+/** Where knobs are sent: resolves to what the trainer has taken over. */
+interface KnobTaker {
+  set(knobs: Partial<KnobValues>): Promise<readonly KnobChange[]>;
 }
 
 /** Turns knobs of a live run: remembers what was asked, until the trainer has said when it applies. */
@@ -35,9 +39,14 @@ export class KnobDesk {
       name,
       label: KNOBS[name].label,
       value: values?.[name] ?? null,
-      pending: this.#pending.get(name) ?? null,
+      pending: this.#pendingBeside(name, values),
       selected: name === this.#selected,
     }));
+  }
+
+  #pendingBeside(name: KnobName, values: KnobValues | null): number | null {
+    const pending = this.#pending.get(name) ?? null;
+    return pending === values?.[name] ? null : pending;
   }
 
   /** Selects the next (1) or previous (-1) knob. */
@@ -50,38 +59,36 @@ export class KnobDesk {
    * Moves a knob one step from where it is, or from where it was last asked to be. Resolves to a line for the user when
    * the trainer has taken it over. Rejects with what the run answered.
    */
-  async turn(client: ControlClient, values: KnobValues, knob: KnobName, direction: 1 | -1): Promise<string> {
+  async turn(run: KnobTaker, values: KnobValues, knob: KnobName, direction: 1 | -1): Promise<string> {
     const from = this.#pending.get(knob) ?? values[knob];
     const to = stepKnob(knob, from, direction);
     if (to === from) {
       const edge = direction === 1 ? 'greatest' : 'least';
       return `${KNOBS[knob].label} stays ${formatNumber(from)}: it is the ${edge} it takes`;
     }
-    const line = await this.#send(client, knob, to);
-    this.#undo.push({ knob, value: from });
-    return line;
+    // Before the run has answered: undo pressed meanwhile means this turn, not the one before it.
+    const turn = { knob, value: from };
+    this.#undo.push(turn);
+    try {
+      return await this.#send(run, knob, to);
+    } catch (thrown) {
+      const at = this.#undo.lastIndexOf(turn);
+      if (at >= 0) this.#undo.splice(at, 1);
+      throw thrown;
+    }
   }
 
   /** Puts the knob that was turned last back to its old value. */
-  async undo(client: ControlClient): Promise<string> {
+  async undo(run: KnobTaker): Promise<string> {
     const last = this.#undo.pop();
     if (last === undefined) return 'no knob was turned from this screen yet';
-    return `undone: ${await this.#send(client, last.knob, last.value)}`;
+    return `undone: ${await this.#send(run, last.knob, last.value)}`;
   }
 
-  /** A line on what was asked and not yet taken over, or null. */
-  pendingText(values: KnobValues | null): string | null {
-    const asked = [...this.#pending].map(
-      ([knob, to]) =>
-        `${KNOBS[knob].label} ${values === null ? '' : `${formatNumber(values[knob])} `}→ ${formatNumber(to)}`,
-    );
-    return asked.length === 0 ? null : `${asked.join(', ')} sent, waiting for the trainer`;
-  }
-
-  async #send(client: ControlClient, knob: KnobName, to: number): Promise<string> {
+  async #send(run: KnobTaker, knob: KnobName, to: number): Promise<string> {
     this.#pending.set(knob, to);
     try {
-      const changes = await client.set({ [knob]: to });
+      const changes = await run.set({ [knob]: to });
       return changes.length === 0
         ? `${KNOBS[knob].label} ${formatNumber(to)}: unchanged`
         : changes.map(changeText).join(', ');

@@ -1,4 +1,5 @@
-import { errorText } from '../src/domain/error.ts';
+import { errorText, LabError } from '../src/domain/error.ts';
+import type { KnobValues } from '../src/domain/knob.ts';
 import {
   type Evaluation,
   type IterationMetrics,
@@ -74,6 +75,8 @@ export class LiveRun {
   #timer: NodeJS.Timeout | null = null;
   #polling = false;
   #closed = false;
+  /** Knobs taken over since the run was last asked how it is: its answer may be older than they are. */
+  #taken: Partial<KnobValues> = {};
 
   /** Throws what reading the manifest throws: `run-not-found`, `run-too-new`, `config-invalid`. */
   constructor(sources: RunSources) {
@@ -128,6 +131,19 @@ export class LiveRun {
     }
   }
 
+  /**
+   * Turns knobs; resolves when the trainer has taken them over. The snapshot has the new values from then on, not only
+   * from the next look on: the next press of a key goes on from them. Rejects with what the run answers.
+   */
+  async set(knobs: Partial<KnobValues>): Promise<readonly KnobChange[]> {
+    if (this.#client === null) throw new LabError('run-not-live', { message: 'the run does not answer' });
+    const changes = await this.#client.set(knobs);
+    const { status } = this.#snapshot;
+    this.#taken = { ...this.#taken, ...Object.fromEntries(changes.map(({ knob, to }) => [knob, to])) };
+    if (status !== null && !this.#closed) this.#publish({ status });
+    return changes;
+  }
+
   close(): void {
     this.#closed = true;
     if (this.#timer !== null) clearInterval(this.#timer);
@@ -138,8 +154,13 @@ export class LiveRun {
     this.#listeners.clear();
   }
 
+  #withTaken(status: RunStatus): RunStatus {
+    return { ...status, knobs: { ...status.knobs, ...this.#taken } };
+  }
+
   #publish(change: Partial<RunSnapshot>): void {
-    this.#snapshot = { ...this.#snapshot, ...change, now: this.#sources.now() };
+    const status = change.status ? { status: this.#withTaken(change.status) } : {};
+    this.#snapshot = { ...this.#snapshot, ...change, ...status, now: this.#sources.now() };
     for (const listener of this.#listeners) listener();
   }
 
@@ -150,6 +171,7 @@ export class LiveRun {
         if (this.#closed) client.close();
         else this.#client = client;
       }
+      this.#taken = {};
       const status = await this.#client?.status();
       if (status === undefined) return {};
       const { state, reason, attempt } = status;

@@ -14,6 +14,8 @@ const MAX_FPS = 1000;
 export async function showInTerminal(session: Session, look: Look): Promise<void> {
   // The first frame has the right size already, not only the one after Ink has told it.
   session.resize({ columns: process.stdout.columns, rows: process.stdout.rows });
+  // Ink does it only after the first frame: a key pressed before would be echoed into it, and Enter would scroll it.
+  process.stdin.setRawMode(true);
   const instance = render(<Frame session={session} look={look} />, {
     alternateBuffer: true,
     incrementalRendering: true,
@@ -36,6 +38,7 @@ export async function showInTerminal(session: Session, look: Look): Promise<void
       instance.rerender(null);
       instance.unmount();
     }
+    process.stdin.setRawMode(false);
   }
   if (typeof signal === 'string') process.kill(process.pid, signal);
 }

@@ -88,7 +88,7 @@ describe('the overview', () => {
     expect(screen().slice(0, 4)).toMatchInlineSnapshot(`
       [
         "demo-1  RUNNING                       iteration 41 · 3m05s/10m00s · data <1s old",
-        "env steps/s 52.1k   success train 83.7%   held-out 74.4%   void 0.1%",
+        "env steps/s 52.1k sampling     success train 83.7%   held-out 74.4%   void 0.1%",
         "workers 1/1  trainer ok   slots busy 6,990/7,000   memory 1,200 MiB",
         "env steps/s ─ 53k                       KL ─ 0.0291 ┄ clipped 13.6%  target 0.02",
       ]
@@ -97,15 +97,15 @@ describe('the overview', () => {
       [
         "[ ] clip 0.2   { } KL coefficient 0.05   - + learning rate 0.001",
         "episodes 120  following              success 40  max_steps 8  premature_submit 8",
-        "  episode   outcome           reward  steps   iter  policy family",
-        "› e120      success             0.25      2      1      v4 move_rename",
-        "  e119      wrong_result        0.25      2      1      v4 move_rename",
-        "  e118      premature_submit    0.25      2      1      v4 move_rename",
-        "  e117      success             0.25      2      1      v4 move_rename",
-        "  e116      wall_clock          0.25      2      1      v4 move_rename",
-        "  e115      max_steps           0.25      2      1      v4 move_rename",
-        "  e114      success             0.25      2      1      v4 move_rename",
-        "  e113      tool_error          void      2      1      v4 move_rename",
+        "  episode   outcome            reward  steps   iter  policy family",
+        "› e120      success             0.250      2      1      v4 move_rename",
+        "  e119      wrong_result        0.250      2      1      v4 move_rename",
+        "  e118      premature_submit    0.250      2      1      v4 move_rename",
+        "  e117      success             0.250      2      1      v4 move_rename",
+        "  e116      wall_clock          0.250      2      1      v4 move_rename",
+        "  e115      max_steps           0.250      2      1      v4 move_rename",
+        "  e114      success             0.250      2      1      v4 move_rename",
+        "  e113      tool_error           void      2      1      v4 move_rename",
       ]
     `);
     expect(screen()[23]).toMatchInlineSnapshot(
@@ -163,10 +163,10 @@ describe('keys of the overview', () => {
     press('}');
     await until(() => fake.knobs.kl === 0.075);
     press('tab', '+');
-    const { selected } = session.knobs;
-    await until(() => fake.knobs[selected] !== 0.5 && session.knobs.canUndo);
+    // Before the run has answered: it means the turn that is still on its way.
     press('u');
     await until(() => session.toast?.text.startsWith('undone: ') === true);
+    expect(fake.requests.slice(-2)).toMatchObject([{ knobs: { value: 0.75 } }, { knobs: { value: 0.5 } }]);
     expect(fake.knobs.value).toBe(0.5);
   });
 

@@ -35,7 +35,14 @@ export function drawRuns(model: RunsModel, size: Size, look: Look): Line[] {
   const top = Math.max(0, Math.min(first, entries.length - rows));
   const live = model.runs.filter((run) => run.live).length;
   return [
-    fitLine([seg('agentrl-lab', 'bold'), seg(`  ${model.runs.length} runs, ${live} live`)], width, look),
+    fitLine(
+      [
+        seg('agentrl-lab', 'bold'),
+        seg(`  ${model.runs.length} ${model.runs.length === 1 ? 'run' : 'runs'}, ${live} live`),
+      ],
+      width,
+      look,
+    ),
     fitLine([seg(symbolsOf(look).rule.repeat(width), 'dim')], width, look),
     fitLine([seg(model.error === null ? '' : `! ${untrusted(model.error)}`, 'bad')], width, look),
     ...Array.from({ length: rows }, (_, row) => {

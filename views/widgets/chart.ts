@@ -1,4 +1,4 @@
-import { fit, fitLine, type Line, lineWidth, type Segment, seg, textWidth } from '../line.ts';
+import { fit, fitLine, type Line, lineWidth, type Segment, seg, spread, textWidth } from '../line.ts';
 import { type Look, symbolsOf, type Tone } from '../look.ts';
 import { Canvas, DOTS } from './canvas.ts';
 import { type ColumnRange, columnOf, extent, resample } from './resample.ts';
@@ -25,6 +25,8 @@ export interface ChartSpec {
   readonly guide: { readonly label: string; readonly value: number } | null;
   /** Positions of vertical marks: iterations at which a knob was turned. */
   readonly marks: readonly number[];
+  /** What the x axis spans, for the end of the title; left out where another chart says it. */
+  readonly span?: string;
   /** The left axis reaches at least from `low` to `high`. */
   readonly low?: number;
   readonly high?: number;
@@ -45,7 +47,11 @@ export function drawChart(
   look: Look,
 ): Segment[][] {
   if (size.height <= 1) return size.height < 1 ? [] : [drawSparkline(chart, size.width, look)];
-  return [fitLine(title(chart, look), size.width, look), ...plot(chart, size.width, size.height - 1, look)];
+  const span: Line = chart.span === undefined ? [] : [seg(chart.span, 'dim')];
+  return [
+    spread(title(chart, look), span, size.width, look),
+    ...plot(chart, size.width, size.height - 1, look),
+  ];
 }
 
 /** Title, current value and the main curve in one row. */
@@ -172,9 +178,16 @@ interface AxisFrame {
 function axisLabels(scale: Scale, format: (value: number) => string, frame: AxisFrame): string[] {
   if (frame.gutter === 0 || frame.empty) return [];
   return Array.from({ length: frame.rows }, (_, row) => {
-    if (row === 0) return format(scale.high);
-    return row === frame.rows - 1 ? format(scale.low) : '';
+    if (row === 0) return axisLabel(scale.high, scale, format);
+    return row === frame.rows - 1 ? axisLabel(scale.low, scale, format) : '';
   });
+}
+
+/** A value that on this scale cannot be told from 0 is 0; one too long for its place has a single digit. */
+function axisLabel(value: number, { low, high }: Scale, format: (value: number) => string): string {
+  if (Math.abs(value) < (high - low) / 500) return format(0);
+  const text = format(value);
+  return textWidth(text) <= GUTTER ? text : value.toExponential(0).replace('e+', 'e');
 }
 
 function labelFormat(chart: ChartSpec, axis: ChartSeries['axis']): (value: number) => string {
@@ -190,8 +203,9 @@ function scaleOf(chart: ChartSpec, axis: ChartSeries['axis']): Scale {
   const values = chart.series.filter((series) => series.axis === axis).flatMap(({ ys }) => ys);
   const [low, high] = extent([...values, ...bounds.filter((bound) => bound !== undefined)]) ?? [0, 1];
   if (low < high) return { low, high };
-  // A flat curve lies in the middle of its plot.
-  const room = low === 0 ? 1 : Math.abs(low) / 2;
+  // A curve that is 0 all along lies at the bottom: what it measures need not have values below. Others lie in the middle.
+  if (low === 0) return { low: 0, high: 1 };
+  const room = Math.abs(low) / 2;
   return { low: low - room, high: high + room };
 }
 

@@ -1,7 +1,7 @@
 import type { EpisodeSummary } from '../../src/domain/episode.ts';
 import { FAILURES } from '../../src/domain/failure.ts';
 import type { EpisodeListView } from '../episode-list.ts';
-import { formatCount, formatNumber, MISSING } from '../format.ts';
+import { formatCount, formatDecimal, MISSING } from '../format.ts';
 import {
   fit,
   fitLine,
@@ -29,10 +29,10 @@ const COLUMNS: readonly Column[] = [
   { title: 'outcome', width: 16, align: 'left', from: 0, text: outcome },
   {
     title: 'reward',
-    width: 7,
+    width: 8,
     align: 'right',
     from: 0,
-    text: ({ reward }) => (reward === null ? 'void' : formatNumber(reward)),
+    text: ({ reward }) => (reward === null ? 'void' : formatDecimal(reward)),
   },
   { title: 'steps', width: 6, align: 'right', from: 48, text: ({ steps }) => formatCount(steps) },
   { title: 'iter', width: 6, align: 'right', from: 60, text: ({ iteration }) => String(iteration) },

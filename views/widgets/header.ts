@@ -20,6 +20,10 @@ const STATE_TONES: Readonly<Record<RunState, Tone>> = {
 const OLD_S = 3;
 /** A share of void episodes above this is called out. */
 const MANY_VOID = 0.05;
+/** Columns of the longest activity, `evaluating`. */
+const ACTIVITY_WIDTH = 10;
+/** From this width on there is room for the success of the greedy policy too. */
+const ROOMY = 140;
 /** A child that has been silent so long is called out. */
 const SILENT_MS = 5000;
 
@@ -104,13 +108,17 @@ function figuresLine(run: RunSnapshot, width: number): Segment[] {
   const short = width < 80;
   const activity = run.connection === 'live' ? run.status?.activity : undefined;
   const pieces: Line[] = [
-    figure(short ? 'steps/s' : 'env steps/s', formatRate(speed)),
+    // Beside the speed, which is 0 while the trainer updates; of one width, so that the rest keeps its place.
+    [
+      ...figure(short ? 'steps/s' : 'env steps/s', formatRate(speed).padEnd(5)),
+      ...(short || activity === undefined ? [] : [seg(` ${activity.padEnd(ACTIVITY_WIDTH)}`, 'accent')]),
+    ],
     figure(short ? 'train' : 'success train', formatShare(run.iterations.at(-1)?.success ?? null)),
     figure('held-out', formatShare(heldOut(run))),
+    ...(width < ROOMY ? [] : [figure('greedy', formatShare(run.iterations.at(-1)?.heldOutGreedy ?? null))]),
     figure('void', formatShare(voids), voids !== null && voids > MANY_VOID ? 'warn' : 'plain'),
-    figure('episodes', formatCount(episodes)),
+    figure('train episodes', formatCount(episodes)),
     figure('policy', `v${policyVersion}`),
-    ...(activity === undefined ? [] : [[seg(activity, 'accent')]]),
   ];
   return joinFitting(pieces, short ? ' ' : '   ', width);
 }

@@ -13,6 +13,8 @@ export function runCharts(run: RunSnapshot): ChartSpec[] {
     .filter(({ who }) => who !== 'controller' && who !== 'config')
     .map(({ iteration }) => iteration);
   const shared = { xs, marks, guide: null };
+  // The notation of filters: `iter:1..47` finds the episodes of the chart.
+  const span = xs.length === 0 ? {} : { span: `iter ${xs[0]}..${xs.at(-1)}` };
   const target = run.status?.knobs.kl_target ?? 0;
   const curve = (
     pick: (row: IterationMetrics) => number | null,
@@ -49,9 +51,10 @@ export function runCharts(run: RunSnapshot): ChartSpec[] {
       guide: target > 0 ? { label: `target ${formatNumber(target)}`, value: target } : null,
       low: 0,
     },
-    { ...shared, title: 'reward', series: [curve(({ reward }) => reward, {})] },
+    { ...shared, ...span, title: 'mean reward', series: [curve(({ reward }) => reward, {})] },
     {
       ...shared,
+      ...span,
       title: 'success',
       series: [
         curve(({ success }) => success, { label: 'train', format: formatShare }),

@@ -13,7 +13,7 @@ describe('the header', () => {
     expect(header({})).toMatchInlineSnapshot(`
       [
         "demo-1  RUNNING                                                     iteration 41 · 3m05s/10m00s · data <1s old",
-        "env steps/s 52.1k   success train 83.7%   held-out 74.4%   void 0.1%   episodes 12,345   policy v41   sampling",
+        "env steps/s 52.1k sampling     success train 83.7%   held-out 74.4%   void 0.1%   train episodes 12,345",
         "workers 1/1  trainer ok   slots busy 6,990/7,000   memory 1,200 MiB   queued steps 1,000/8,000",
       ]
     `);
@@ -23,7 +23,7 @@ describe('the header', () => {
     expect(header({}, 80)).toMatchInlineSnapshot(`
       [
         "demo-1  RUNNING                       iteration 41 · 3m05s/10m00s · data <1s old",
-        "env steps/s 52.1k   success train 83.7%   held-out 74.4%   void 0.1%",
+        "env steps/s 52.1k sampling     success train 83.7%   held-out 74.4%   void 0.1%",
         "workers 1/1  trainer ok   slots busy 6,990/7,000   memory 1,200 MiB",
       ]
     `);

@@ -37,19 +37,19 @@ describe('the episode list', () => {
   it('shows as many columns as fit and a pointer at the selected row', () => {
     expect(draw(80)).toMatchInlineSnapshot(`
       [
-        "  episode   outcome           reward  steps   iter  policy family",
-        "  e12       success             0.25      2      1      v4 move_rename",
-        "› e11       env_crash           void      2      1      v4 move_rename",
-        "  e10       gave_up             0.25      2      1      v4 move_rename",
+        "  episode   outcome            reward  steps   iter  policy family",
+        "  e12       success             0.250      2      1      v4 move_rename",
+        "› e11       env_crash            void      2      1      v4 move_rename",
+        "  e10       gave_up             0.250      2      1      v4 move_rename",
         "",
       ]
     `);
     expect(draw(40)).toMatchInlineSnapshot(`
       [
-        "  episode   outcome           reward",
-        "  e12       success             0.25",
-        "› e11       env_crash           void",
-        "  e10       gave_up             0.25",
+        "  episode   outcome            reward",
+        "  e12       success             0.250",
+        "› e11       env_crash            void",
+        "  e10       gave_up             0.250",
         "",
       ]
     `);

@@ -18,7 +18,7 @@ describe('runCharts', () => {
   it('marks the knobs that people turned on every chart, not those of the controller', () => {
     const controller = { ...CHANGE, who: 'controller', iteration: 30 };
     const charts = runCharts(snapshotOf({ knobChanges: [CHANGE, controller] }));
-    expect(charts.map(({ title }) => title)).toEqual(['env steps/s', 'KL', 'reward', 'success']);
+    expect(charts.map(({ title }) => title)).toEqual(['env steps/s', 'KL', 'mean reward', 'success']);
     expect(charts.map(({ marks }) => marks)).toEqual([[20], [20], [20], [20]]);
   });
 
@@ -47,7 +47,7 @@ describe('drawRunCharts', () => {
         "   54k│⠉⠑⠒⠔⠒⠉⠉⠒⠔⠊⠉⠉⠒⠔⠒⠉⠉⠒⠤⠒⠉⠉⠒⠢⠒⠉⠉⠒⠢⠒⠊⠉   0.03│⠕⠉⡑⢄    ⡠⠊⠝⠢⡉┊⠢  ⡔⠉⠑⢄ ⡠ ⠊⡠⠛ 15.0%",
         "      │               ┊                       │╌╌⠈╌⢧⢄⣀⠔⠋╌╌╌⠑⢄⣀⡠⠚╌⣀╌⠤⠣⣀⣀⠔⠁╌      ",
         "     0│               ┊                      0│             ┊              0%   ",
-        "reward ─ 0.731                          success ─ train 83.7% ┄ held-out 74.4%  ",
+        "mean reward ─ 0.731          iter 1..40 success ─ train 83.7% ┄ held-out 74.4%  ",
         " 0.731│            ⣀⣀⣀⡠⠤⠤⠤⠤⠒⠒⠒⠒⠒⠒⠊⠉⠉⠉⠉⠉   100%│                ┊⣀⣀⣀⣀⣀⣀⣀⣤⠤⣤⠤⣤⠤⣤⠤⣤",
         "      │    ⢀⣀⠤⠤⠒⠊⠉⠉   ┊                       │     ⣀⣀⠤⡤⠔⠶⠒⠒⠉⠛⠉⠋ ⠉ ⠉ ⠉          ",
         "-0.136│⣀⠤⠒⠉⠁          ┊                     0%│⠤⠔⠒⠉⠉           ┊                ",
@@ -62,7 +62,7 @@ describe('drawRunCharts', () => {
       [
         "env steps/s ─ 53k      ██▇██▇██▇██▇▇██▇██▇██",
         "KL ─ 0.0291 ┄ clipped… ▇██▆▄▄▆██▇▄▄▆██▇▅▃▅▇█",
-        "reward ─ 0.731         ▁▂▃▃▄▅▅▆▆▆▇▇▇▇▇██████",
+        "mean reward ─ 0.731    ▁▂▃▃▄▅▅▆▆▆▇▇▇▇▇██████",
         "success ─ train 83.7%… ▁▂▃▃▄▄▅▅▅▆▆▆▆▆▆▇▇▇▇▇▇",
       ]
     `);
