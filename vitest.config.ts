@@ -1,12 +1,34 @@
 import { defineConfig } from 'vitest/config';
 
+/** Folders whose tests start whole trees of processes: one file at a time, or on two cores they only disturb each other. */
+const PROCESS_TESTS = ['test/{cli,e2e,faults,hosts}/**/*.test.ts'];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.{ts,tsx}'],
     globalSetup: ['test/support/build.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    // Two cores: process tests of several files at once only make each other slow.
-    maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.{ts,tsx}'],
+          exclude: PROCESS_TESTS,
+          testTimeout: 30_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'process',
+          include: PROCESS_TESTS,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 });

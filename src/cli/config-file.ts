@@ -1,13 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
+import { dirname, resolve } from 'node:path';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { Override } from '../config/overrides.ts';
 import { errorText, LabError } from '../domain/error.ts';
 
-/** Loads a config file, null for the defaults, with the overrides of the command line. Throws `config-invalid`. */
+/**
+ * Loads a config file, null for the defaults, with the overrides of the command line. The path of an environment module
+ * becomes absolute. Throws `config-invalid`.
+ */
 export function loadConfigFile(file: string | null, overrides: readonly Override[]): LoadedConfig {
   const text = file === null ? null : readConfig(file);
-  return loadConfig(text, { file: file ?? 'defaults', overrides, memoryMiB: memoryMiB() });
+  const loaded = loadConfig(text, { file: file ?? 'defaults', overrides, memoryMiB: memoryMiB() });
+  const { config, origins } = loaded;
+  if (!/^\.{0,2}\//u.test(config.env.name)) return loaded;
+  const inFile = file !== null && origins.get('env.name') !== 'command line';
+  const name = resolve(inFile ? dirname(file) : '.', config.env.name);
+  return { config: { ...config, env: { ...config.env, name } }, origins };
 }
 
 function readConfig(file: string): string {

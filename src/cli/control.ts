@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LabError, systemErrorCode } from '../domain/error.ts';
 import { checkKnob, KNOB_NAMES, type KnobName } from '../domain/knob.ts';
 import { nearest } from '../domain/nearest.ts';
-import type { KnobChange } from '../domain/run.ts';
+import { isFinal, type KnobChange } from '../domain/run.ts';
 import { type ControlClient, connectControl } from '../run/control-client.ts';
-import { isRunLive, readManifest } from '../store/run-directory.ts';
+import { isRunLive, lockRun, readManifest } from '../store/run-directory.ts';
 import { formatNumber } from './format.ts';
+import { labCommand } from './lab-command.ts';
 import { printJson, printLine } from './output.ts';
 import { type FoundRun, findLiveRun, runState } from './runs.ts';
 
@@ -29,7 +30,7 @@ export async function pauseRun(
   if (options.json === true) printJson({ run: run.id, paused: true, now });
   else {
     const how = now ? 'is paused' : 'is pausing: episodes in flight are finished first';
-    printLine(`run ${run.id} ${how}; go on with: agentrl-lab resume ${run.id}`);
+    printLine(`run ${run.id} ${how}; go on with: ${labCommand('resume', run.id)}`);
   }
 }
 
@@ -42,13 +43,23 @@ export async function resumeLiveRun(run: FoundRun): Promise<void> {
 export async function stopRun(id: string | undefined, options: ControlOptions): Promise<void> {
   const run = findLiveRun(options.runs, id);
   if (run.live) {
-    await withClient(run, async (client) => await client.stop());
+    await askToStop(run);
     await untilGone(run);
   }
   const state = runState({ manifest: readManifest(run.paths), live: false });
   if (options.json === true) printJson({ run: run.id, state });
-  else if (run.live) printLine(`run ${run.id} is ${state}; go on with: agentrl-lab resume ${run.id}`);
+  else if (run.live) printLine(`run ${run.id} is ${state}; go on with: ${labCommand('resume', run.id)}`);
   else printLine(`run ${run.id} was not live: it is ${state}`);
+}
+
+async function askToStop(run: FoundRun): Promise<void> {
+  try {
+    await withClient(run, async (client) => await client.stop());
+  } catch (thrown) {
+    // Asked by somebody else meanwhile, it closes its socket before it is gone.
+    const { state } = readManifest(run.paths);
+    if (state !== 'stopping' && !isFinal(state)) throw thrown;
+  }
 }
 
 /** Turns knobs of a live run, and says from which minibatch on the new values apply. */
@@ -93,11 +104,21 @@ function formatChange(change: KnobChange): string {
 }
 
 async function withClient<T>(run: FoundRun, use: (client: ControlClient) => Promise<T>): Promise<T> {
-  const client = await connectControl(run.manifest);
+  const client = await connect(run);
   try {
     return await use(client);
   } finally {
     client.close();
+  }
+}
+
+async function connect(run: FoundRun): Promise<ControlClient> {
+  try {
+    return await connectControl(run.manifest);
+  } catch (thrown) {
+    // Held by a process of another host, or by one that hangs: the lock says whose.
+    if (run.live) lockRun(run.paths).release();
+    throw thrown;
   }
 }
 

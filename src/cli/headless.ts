@@ -7,11 +7,14 @@ import { visibleText } from '../domain/visible-text.ts';
 import { type ControlClient, connectControl } from '../run/control-client.ts';
 import { openRunReader, type RunReader } from '../store/queries.ts';
 import { isRunLive, type RunPaths, readManifest } from '../store/run-directory.ts';
+import { labCommand } from './lab-command.ts';
 import { EXIT, printJson, printLine, printNote, showProgress } from './output.ts';
 import { formatIteration, formatProgress, formatSummary } from './progress.ts';
 import { lastLogLines } from './start.ts';
 
 const POLL_MS = 250;
+/** Newest events looked through for trouble. */
+const MOST_EVENTS = 1000;
 /** A run that has been stalled for so long with nobody watching is stopped: it would wait for ever. */
 const STALL_LIMIT_MS = 30_000;
 
@@ -19,12 +22,16 @@ export interface FollowOptions {
   readonly paths: RunPaths;
   /** One JSON object an iteration on stdout, and nothing else there. */
   readonly json: boolean;
+  /** Warnings and errors of the run from then on are told; ms since the epoch. */
+  readonly since: number;
 }
 
 /** What following a run has come to so far. */
 interface Progress {
   /** Newest iteration printed. */
   iteration: number;
+  /** Warnings and errors printed so far. */
+  troubles: number;
   reader: RunReader | null;
   client: ControlClient | null;
   interrupted: 'SIGINT' | 'SIGTERM' | null;
@@ -38,9 +45,10 @@ interface Progress {
  * Follows a run to its end: a line an iteration, the time left, a summary. Ctrl-C and SIGTERM stop the run; a lost
  * terminal does not. Returns the exit code: 0 when the run came to its own end.
  */
-export async function followRun({ paths, json }: FollowOptions): Promise<number> {
+export async function followRun({ paths, json, since }: FollowOptions): Promise<number> {
   const progress: Progress = {
     iteration: 0,
+    troubles: 0,
     reader: null,
     client: null,
     interrupted: null,
@@ -49,13 +57,14 @@ export async function followRun({ paths, json }: FollowOptions): Promise<number>
     state: 'starting',
   };
   const { id, attempt } = readManifest(paths);
-  if (!json) printNote(`run ${id}: attach with "agentrl-lab attach ${id}"; Ctrl-C stops it`);
+  if (!json) printNote(`run ${id}: attach with "${labCommand('attach', id)}"; Ctrl-C stops it`);
   const release = catchSignals((signal) => (progress.interrupted = signal));
   try {
     for (;;) {
       // Asked before reading, so that the last rows of a run that ends meanwhile are not missed.
       const live = isRunLive(paths);
       printIterations(paths, progress, { json, attempt });
+      if (!json) printTroubles(progress, since);
       if (!live) break;
       await lookAtRun(paths, progress);
       await sleep(POLL_MS);
@@ -84,6 +93,16 @@ function printIterations(
     if (json) printJson(metrics);
     else printLine(formatIteration(metrics));
   }
+}
+
+/** What went wrong with the run, or was put right, as it happens. */
+function printTroubles(progress: Progress, since: number): void {
+  const events = progress.reader?.events(MOST_EVENTS) ?? [];
+  const troubles = events.filter(({ time, level }) => time >= since && level !== 'info').toReversed();
+  for (const { level, subject, message } of troubles.slice(progress.troubles)) {
+    printNote(visibleText(`${level}: ${subject}: ${message}`));
+  }
+  progress.troubles = troubles.length;
 }
 
 async function lookAtRun(paths: RunPaths, progress: Progress): Promise<void> {

@@ -7,6 +7,7 @@ import { openRunReader } from '../store/queries.ts';
 import { listRuns, type RunListing } from '../store/run-directory.ts';
 import { loadConfigFile } from './config-file.ts';
 import { type Column, formatCount, formatNumber, formatTable, formatTime } from './format.ts';
+import { labCommand } from './lab-command.ts';
 import { printJson, printLine } from './output.ts';
 import { findNewestRun, runState } from './runs.ts';
 import { formatEpisode } from './show.ts';
@@ -23,7 +24,7 @@ export function printRuns({ runs, json }: Pick<InspectOptions, 'runs' | 'json'>)
   if (json === true) {
     printJson(listings.map(({ id, manifest, error, live }) => ({ id, live, error, manifest })));
   } else if (listings.length === 0) {
-    printLine(`no runs in ${runs}; start one with: agentrl-lab run`);
+    printLine(`no runs in ${runs}; start one with: ${labCommand('run')}`);
   } else {
     for (const line of formatTable(RUN_COLUMNS, listings)) printLine(line);
   }

@@ -5,6 +5,7 @@ import { isRunLive, listRuns, readManifest, runPaths } from '../store/run-direct
 import { resumeLiveRun } from './control.ts';
 import { followRun } from './headless.ts';
 import { printRuns } from './inspect.ts';
+import { labCommand } from './lab-command.ts';
 import { EXIT, printJson, printLine, printNote } from './output.ts';
 import { findLiveRun, findRun } from './runs.ts';
 import { restartRun, startRun } from './start.ts';
@@ -57,8 +58,9 @@ export async function launchRun(
   options: LaunchOptions,
   openTui: OpenTui,
 ): Promise<number> {
+  const since = Date.now();
   const id = await startRun({ runsDirectory: options.runs, file, overrides: overridesOf(options) });
-  return await showRun(id, options, openTui);
+  return await showRun({ id, since }, options, openTui);
 }
 
 /** Lets a paused run go on, or starts one that has ended again from its last checkpoint, and shows it. */
@@ -67,6 +69,7 @@ export async function resumeRun(
   options: LaunchOptions,
   openTui: OpenTui,
 ): Promise<number> {
+  const since = Date.now();
   const run = findRun(options.runs, id);
   const overrides = overridesOf(options);
   if (run.live && overrides.length > 0) {
@@ -77,7 +80,7 @@ export async function resumeRun(
   }
   if (run.live) await resumeLiveRun(run);
   else await restartRun(run, overrides);
-  return await showRun(run.id, options, openTui);
+  return await showRun({ id: run.id, since }, options, openTui);
 }
 
 /** Opens the TUI on a live run. Throws `usage` where there is no terminal. */
@@ -107,7 +110,11 @@ export async function openLab(options: { readonly runs: string }, openTui: OpenT
   return EXIT.ok;
 }
 
-async function showRun(id: string, options: LaunchOptions, openTui: OpenTui): Promise<number> {
+async function showRun(
+  { id, since }: { readonly id: string; readonly since: number },
+  options: LaunchOptions,
+  openTui: OpenTui,
+): Promise<number> {
   if (options.detach === true) {
     if (options.json === true) printJson({ run: id });
     else printLine(id);
@@ -115,7 +122,7 @@ async function showRun(id: string, options: LaunchOptions, openTui: OpenTui): Pr
   }
   const headless = options.headless === true || options.json === true || !isTerminal();
   if (!headless) return await showTui(id, options.runs, openTui);
-  return await followRun({ paths: runPaths(options.runs, id), json: options.json === true });
+  return await followRun({ paths: runPaths(options.runs, id), json: options.json === true, since });
 }
 
 async function showTui(id: string | null, runs: string, openTui: OpenTui): Promise<number> {
@@ -131,10 +138,10 @@ async function showTui(id: string | null, runs: string, openTui: OpenTui): Promi
 function describeLeftRun(runs: string, id: string): string {
   const paths = runPaths(runs, id);
   if (isRunLive(paths)) {
-    return `run ${id} goes on; see it again with: agentrl-lab attach ${id}`;
+    return `run ${id} goes on; see it again with: ${labCommand('attach', id)}`;
   }
   const { state } = readManifest(paths);
-  return `run ${id} ${isFinal(state) ? `is ${state}` : 'died'}; go on with: agentrl-lab resume ${id}`;
+  return `run ${id} ${isFinal(state) ? `is ${state}` : 'died'}; go on with: ${labCommand('resume', id)}`;
 }
 
 function isTerminal(): boolean {

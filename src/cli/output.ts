@@ -1,5 +1,6 @@
 import { type ErrorCode, errorText, LabError, systemErrorCode } from '../domain/error.ts';
 import { visibleText } from '../domain/visible-text.ts';
+import { completeCommands } from './lab-command.ts';
 
 /** What the command's exit status says. A command ended by a signal gives 128 + its number, as shells do. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
@@ -52,11 +53,12 @@ export function clearProgress(): void {
 export function printError(thrown: unknown, json: boolean): number {
   const error = asLabError(thrown);
   if (json) {
-    const { code, message, hint = null } = error;
-    printNote(JSON.stringify({ error: { code, message, hint } }));
+    const { code, message, hint } = error;
+    const complete = hint === undefined ? null : completeCommands(hint);
+    printNote(JSON.stringify({ error: { code, message: completeCommands(message), hint: complete } }));
   } else {
-    printNote(`agentrl-lab: ${visibleLines(error.message)}`);
-    if (error.hint !== undefined) printNote(`  → ${visibleLines(error.hint)}`);
+    printNote(`agentrl-lab: ${visibleLines(completeCommands(error.message))}`);
+    if (error.hint !== undefined) printNote(`  → ${visibleLines(completeCommands(error.hint))}`);
     if (error.code === 'internal' && thrown instanceof Error) printNote(thrown.stack ?? '');
   }
   return USAGE_CODES.has(error.code) ? EXIT.usage : EXIT.failed;

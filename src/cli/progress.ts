@@ -8,6 +8,7 @@ import {
   formatRate,
   formatShort,
 } from './format.ts';
+import { labCommand } from './lab-command.ts';
 
 /** One iteration as one line for people; the columns stand below each other. */
 export function formatIteration(metrics: IterationMetrics): string {
@@ -63,6 +64,6 @@ export function formatSummary(
     if (families.length > 0) lines.push(`  ${families.join(', ')}`);
   }
   lines.push(`reward ${formatNumber(last.reward)}, success ${formatRate(last.success)} in the last batch`);
-  lines.push(`look at its episodes: agentrl-lab episodes --run ${id}`);
+  lines.push(`look at its episodes: ${labCommand('episodes', '--run', id)}`);
   return lines;
 }

@@ -3,7 +3,9 @@ import { LabError } from '../domain/error.ts';
 import { LAB_VERSION } from '../domain/lab-version.ts';
 import { nearest } from '../domain/nearest.ts';
 import { type ControlOptions, pauseRun, setKnobs, stopRun } from './control.ts';
+import { type FsckOptions, fsckRun } from './fsck.ts';
 import { printConfig, printEpisode, printEpisodes, printRuns } from './inspect.ts';
+import { DEFAULT_RUNS_DIRECTORY, rememberRunsDirectory } from './lab-command.ts';
 import {
   attachRun,
   launchRun,
@@ -55,19 +57,22 @@ export function createProgram(openTui: OpenTui, finish: (exitCode: number) => vo
     .version(LAB_VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
-    .option('--runs <directory>', 'where the runs are', 'runs')
+    .option('--runs <directory>', 'where the runs are', DEFAULT_RUNS_DIRECTORY)
     .addHelpText('after', EXAMPLES)
     .configureHelp({ showGlobalOptions: true, sortOptions: false })
     .showHelpAfterError('see: agentrl-lab --help')
     .exitOverride()
     .allowExcessArguments()
+    .hook('preAction', (_program, command) =>
+      rememberRunsDirectory(command.optsWithGlobals<GlobalOptions>().runs),
+    )
     .action(async (options: GlobalOptions) => {
       refuseUnknownVerb(program);
       finish(await openLab(options, openTui));
     });
   addRunVerbs(program, openTui, finish);
   addControlVerbs(program);
-  addInspectVerbs(program);
+  addInspectVerbs(program, finish);
   return program;
 }
 
@@ -144,7 +149,7 @@ function addControlVerbs(program: Command): void {
     );
 }
 
-function addInspectVerbs(program: Command): void {
+function addInspectVerbs(program: Command, finish: (exitCode: number) => void): void {
   program.commandsGroup('Look:');
   program
     .command('ls')
@@ -173,6 +178,15 @@ function addInspectVerbs(program: Command): void {
     .addOption(jsonOption())
     .action((episode: string, _options, command: Command) =>
       printEpisode(episode, command.optsWithGlobals<GlobalOptions & { run?: string }>()),
+    );
+  program
+    .command('fsck')
+    .argument('[run]', 'default: the newest run')
+    .description('check what an ended run has stored, record by record')
+    .option('--repair', 'build a new index where the old one is wrong')
+    .addOption(jsonOption())
+    .action((run: string | undefined, _options, command: Command) =>
+      finish(fsckRun(run, command.optsWithGlobals<FsckOptions>())),
     );
   withOverrides(program.command('config').argument('[file]', 'YAML file; none: the defaults'))
     .description('print the whole config with the origin of each value')

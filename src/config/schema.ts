@@ -116,7 +116,7 @@ export const configSchema = z.strictObject({
   hosts: z
     .array(hostSpecSchema)
     .min(1)
-    .prefault([{ name: 'local' }]),
+    .prefault([{ name: 'local', workers: 2 }]),
 });
 
 /** A complete config: nothing is left to a default. Times in ms, sizes in MiB where the name says so. */

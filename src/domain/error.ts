@@ -50,6 +50,12 @@ export function errorText(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
+/** The same with the next step, if it names one: for where there is room for one line only. */
+export function errorWithHint(thrown: unknown): string {
+  const hint = thrown instanceof LabError ? thrown.hint : undefined;
+  return hint === undefined ? errorText(thrown) : `${errorText(thrown)} (${hint})`;
+}
+
 /** The `code` of a Node system error ('ENOENT', …), or undefined. */
 export function systemErrorCode(thrown: unknown): string | undefined {
   if (thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string') return thrown.code;

@@ -1,16 +1,25 @@
-/** The candidate most like a mistyped word, or null when none is near: at most a third of the word may differ, or 2. */
+/** The candidate most like a mistyped word, or null when none is near. */
 export function nearest(word: string, candidates: readonly string[]): string | null {
-  const limit = Math.max(2, Math.floor(word.length / 3));
-  let best: string | null = null;
-  let bestDistance = limit + 1;
-  for (const candidate of candidates) {
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
-    if (distance < bestDistance && distance < candidate.length) {
-      best = candidate;
-      bestDistance = distance;
-    }
-  }
-  return best;
+  return nearestNames(word, candidates)[0] ?? null;
+}
+
+/**
+ * The names that somebody who typed `word` may have meant, best first, three at most: those that it begins, and those of
+ * which at most a third of the word differs, or two characters; never one that shares nothing with it.
+ */
+export function nearestNames(word: string, names: readonly string[]): string[] {
+  const typed = word.toLowerCase();
+  const limit = Math.max(2, Math.floor(typed.length / 3));
+  return names
+    .map((name) => {
+      const known = name.toLowerCase();
+      const begins = typed.length > 0 && known.startsWith(typed);
+      return { name, distance: begins ? 0.5 : editDistance(typed, known) };
+    })
+    .filter(({ name, distance }) => distance <= limit && distance < name.length)
+    .toSorted((left, right) => left.distance - right.distance)
+    .slice(0, 3)
+    .map(({ name }) => name);
 }
 
 /** Optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours. */

@@ -15,7 +15,7 @@ export interface ChildOptions<Incoming> {
 }
 
 /**
- * The child's end of the stream to the run process: stdin and stdout carry frames, so nothing else may write there.
+ * The child's end of the stream to the run process: stdin and stdout carry frames, so `process.stdout` is stderr from now on.
  * Says hello, and ends the process when the parent closes the stream or sends something invalid.
  */
 export function connectToParent<Incoming, Outgoing extends { readonly type: string }>(
@@ -28,9 +28,12 @@ export function connectToParent<Incoming, Outgoing extends { readonly type: stri
     setTimeout(() => process.exit(code), EXIT_GRACE_MS).unref();
     void Promise.resolve(options.onEnd()).finally(() => process.exit(code));
   };
+  const output = process.stdout;
+  // Whatever an environment prints goes to the log: among the frames it would end the connection.
+  Object.defineProperty(process, 'stdout', { configurable: true, get: () => process.stderr });
   const connection = connect<Incoming, Outgoing | Hello>({
     input: process.stdin,
-    output: process.stdout,
+    output,
     schema: options.schema,
     onMessage: options.onMessage,
     onClose: (error) => {

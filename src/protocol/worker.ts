@@ -59,6 +59,8 @@ export type WorkerReport = Readonly<z.infer<typeof workerReportSchema>>;
 export const fromWorkerSchema = z.discriminatedUnion('type', [
   helloSchema,
   z.object({ type: z.literal('ready'), catalog: catalogSchema }),
+  /** It can never do what it was told to, nor can another one: the run fails for this reason. */
+  z.object({ type: z.literal('refused'), reason: z.string() }),
   z.object({ type: z.literal('claim'), count: z.int().positive() }),
   z.object({
     type: z.literal('episode'),

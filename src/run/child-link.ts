@@ -107,11 +107,16 @@ export class ChildLink<Outgoing extends object, Incoming extends { readonly type
     this.#connection?.send(message, attachments);
   }
 
-  /** It has done something useful: the next failure is the first one again. */
   markReady(): void {
     this.#state = 'ready';
   }
 
+  /** It gave a sign of life other than a message. */
+  markAlive(): void {
+    this.#lastSeen = Date.now();
+  }
+
+  /** It has done something useful: the next failure is the first one again. */
   markUseful(): void {
     this.#failures = 0;
   }

@@ -4,6 +4,8 @@ import type { HostSpec } from '../domain/host.ts';
 import { deriveSeed } from '../domain/random.ts';
 import type { TrainerSettings } from '../protocol/trainer.ts';
 import type { WorkerSettings } from '../protocol/worker.ts';
+import type { TrainerLinkOptions } from './trainer-link.ts';
+import type { WorkerPoolOptions } from './worker-pool.ts';
 
 /** What the config means for every worker, whatever its number and host. */
 export function workerSettings(config: Config): Omit<WorkerSettings, 'worker' | 'host' | 'slots'> {
@@ -27,8 +29,28 @@ export function trainerSettings(config: Config): TrainerSettings {
 }
 
 /** The host that trains; the config's check makes sure that there is one. */
-export function trainerHost(config: Config): HostSpec {
+function trainerHost(config: Config): HostSpec {
   const host = config.hosts.find(({ roles }) => roles.includes('trainer'));
   if (host === undefined) throw new LabError('config-invalid', { message: 'no host has the role "trainer"' });
   return host;
+}
+
+/** What the config says of the workers. */
+export function workerOptions(
+  config: Config,
+): Pick<WorkerPoolOptions, 'hosts' | 'slots' | 'restart' | 'settings'> {
+  return {
+    hosts: config.hosts.filter(({ roles }) => roles.includes('worker')),
+    slots: config.sampling.slots,
+    restart: config.supervision,
+    settings: workerSettings(config),
+  };
+}
+
+/** What the config says of the trainer. */
+export function trainerOptions(
+  config: Config,
+): Pick<TrainerLinkOptions, 'host' | 'restart' | 'settings' | 'knobs'> {
+  const { supervision, knobs } = config;
+  return { host: trainerHost(config), restart: supervision, settings: trainerSettings(config), knobs };
 }

@@ -92,6 +92,12 @@ export class Dispatcher {
     return this.#scheduler.find(id);
   }
 
+  /** A worker died, and any of its episodes may be the reason: gives those that were with `most` such workers. */
+  suspects(worker: number, most: number): Assignment[] {
+    this.#scheduler.suspect(worker);
+    return this.#scheduler.at(worker).filter(({ id }) => this.#scheduler.deaths(id) >= most);
+  }
+
   /** A worker is gone; what it had will be given out again. Returns how many episodes that are. */
   lose(worker: number): number {
     return this.#scheduler.lose(worker);

@@ -37,6 +37,11 @@ export class EpisodeIntake {
     });
   }
 
+  /** Forgets what is waiting of a worker: it is gone, and what it had will be dispatched again. */
+  drop(worker: number): void {
+    this.#waiting = this.#waiting.filter((episode) => episode.worker !== worker);
+  }
+
   /** Stores what is waiting. Returns whether that worked. */
   flush(): boolean {
     if (this.#waiting.length === 0) return true;
@@ -57,4 +62,13 @@ export class EpisodeIntake {
     this.#options.onStored(batch);
     return true;
   }
+}
+
+/** What has to be acknowledged to each worker. */
+export function bytesByWorker(episodes: readonly ReceivedEpisode[]): Map<number, number> {
+  const sums = new Map<number, number>();
+  for (const { worker, bytes } of episodes) {
+    if (bytes > 0) sums.set(worker, (sums.get(worker) ?? 0) + bytes);
+  }
+  return sums;
 }

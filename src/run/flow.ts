@@ -1,13 +1,16 @@
 import type { Config } from '../config/schema.ts';
 import type { RunState, RunStatus } from '../domain/run.ts';
 
+/** How a run can end: somebody asked, its own end was reached, or it cannot go on. */
+export type EndKind = 'stopped' | 'finished' | 'failed';
+
 /** What the decisions about a run's flow depend on. */
 export interface Situation {
   readonly state: RunState;
   /** Paused at once: nothing moves. */
   readonly hardPaused: boolean;
   /** The state that the run shall end in; null while it goes on. */
-  readonly ending: 'stopped' | 'finished' | 'failed' | null;
+  readonly ending: EndKind | null;
   readonly evaluating: boolean;
   readonly updating: boolean;
   readonly trainerReady: boolean;
@@ -26,7 +29,8 @@ export function mayUpdate(now: Situation, { batchSteps }: Sampling): boolean {
 /** Whether workers must stand still: while paused or stalled, while the trainer has the cores, when enough is queued. */
 export function mustHold(now: Situation, { overlap, batchSteps, queueMiB }: Sampling): boolean {
   if (now.hardPaused || ['starting', 'paused', 'stalled'].includes(now.state)) return true;
-  if (now.evaluating) return false;
+  // What is in flight is finished before the run rests: it waits for nothing but the trainer.
+  if (now.evaluating || (now.state === 'pausing' && !now.updating)) return false;
   if (now.ending !== null || now.queuedBytes >= queueMiB * 2 ** 20) return true;
   return now.updating && (!overlap || now.queuedSteps >= batchSteps);
 }

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../config/load.ts';
-import { errorText, LabError } from '../domain/error.ts';
+import { errorText, errorWithHint, LabError } from '../domain/error.ts';
 import type { RunManifest } from '../domain/run.ts';
 import type { ControlRequest } from '../protocol/control.ts';
 import { openRunStore } from '../store/index-writer.ts';
@@ -88,7 +88,7 @@ function recordFailure(at: RunPaths, thrown: unknown): void {
   // Somebody else's run must not be marked as failed.
   if (thrown instanceof LabError && thrown.code === 'run-locked') return;
   try {
-    writeManifest(at, { ...readManifest(at), state: 'failed', reason: text, pid: null });
+    writeManifest(at, { ...readManifest(at), state: 'failed', reason: errorWithHint(thrown), pid: null });
   } catch (second) {
     log(`the manifest could not be written: ${errorText(second)}`);
   }

@@ -1,26 +1,26 @@
 import type { Config } from '../config/schema.ts';
-import { errorText, LabError } from '../domain/error.ts';
-import { episodeId } from '../domain/id.ts';
+import { errorWithHint } from '../domain/error.ts';
 import type { KnobName } from '../domain/knob.ts';
-import type { Evaluation, KnobChange, RunManifest, RunState, RunStatus } from '../domain/run.ts';
-import type { Stuck } from '../protocol/lifeline.ts';
+import type { KnobChange, RunManifest, RunState, RunStatus } from '../domain/run.ts';
 import type { UpdateMetrics } from '../protocol/trainer.ts';
 import type { RunStore } from '../store/index-writer.ts';
 import type { RunPaths } from '../store/run-directory.ts';
 import { type Checkpoint, snapshotOf } from './checkpoint.ts';
 import { CheckpointKeeper } from './checkpoint-keeper.ts';
-import { trainerHost, trainerSettings, workerSettings } from './child-settings.ts';
+import { trainerOptions, workerOptions } from './child-settings.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { EpisodeIntake, type ReceivedEpisode } from './episode-intake.ts';
-import { activityOf, mayDispatch, mayUpdate, mustHold, type Situation } from './flow.ts';
+import { Ending } from './ending.ts';
+import { bytesByWorker, EpisodeIntake, type ReceivedEpisode } from './episode-intake.ts';
+import { EvaluationKeeper } from './evaluation-keeper.ts';
+import { activityOf, type EndKind, mayDispatch, mayUpdate, mustHold, type Situation } from './flow.ts';
 import { Journal } from './journal.ts';
-import { stuckEpisode } from './lost-episode.ts';
+import { describeLoss, settleLostWorker } from './lost-worker.ts';
 import { Progress } from './progress.ts';
 import { SampleQueue } from './sample-queue.ts';
 import { identity, limits } from './status.ts';
 import { TrainerLink } from './trainer-link.ts';
 import { VoidBreaker } from './void-breaker.ts';
-import { WorkerPool } from './worker-pool.ts';
+import { type WorkerLoss, WorkerPool } from './worker-pool.ts';
 
 export interface RunOptions {
   readonly config: Config;
@@ -35,8 +35,6 @@ export interface RunOptions {
 const TICK_MS = 200;
 /** How long children may take to end by themselves before their process groups are killed. */
 const CHILD_GRACE_MS = 3000;
-/** How long an ending run waits for an update in progress. */
-const UPDATE_GRACE_MS = 15_000;
 /** Rejected updates in a row after which the run waits for somebody. */
 const MAX_REJECTED = 3;
 
@@ -57,14 +55,12 @@ export class Run {
   readonly #intake: EpisodeIntake;
   readonly #progress: Progress;
   readonly #breaker: VoidBreaker;
+  readonly #evaluation: EvaluationKeeper;
+  readonly #ending = new Ending();
   readonly #done: Promise<void>;
   #resolveDone: () => void = () => undefined;
   #rejected = 0;
   #hardPaused = false;
-  /** Set when the run shall end: the state that it will then have. */
-  #ending: 'stopped' | 'finished' | 'failed' | null = null;
-  #endingSince = 0;
-  #finalEvaluationDone = false;
   #closing = false;
   #ticker: NodeJS.Timeout | null = null;
 
@@ -86,6 +82,7 @@ export class Run {
       curriculumState: checkpoint?.curriculum ?? null,
       evaluationEpisodes: config.evaluation.episodes,
     });
+    this.#evaluation = new EvaluationKeeper(this.#dispatcher, this.#progress, this.#journal);
     this.#intake = new EpisodeIntake(store, {
       onStored: (episodes) => this.#stored(episodes),
       onFailed: (error) => this.#stall('store-failed', 'run', error.message),
@@ -107,13 +104,8 @@ export class Run {
   }
 
   start(): void {
-    const { attempt } = this.#journal.manifest;
-    this.#journal.event(
-      'info',
-      'run-started',
-      'run',
-      `attempt ${attempt}, from iteration ${this.#progress.iteration}`,
-    );
+    const from = `attempt ${this.#journal.manifest.attempt}, from iteration ${this.#progress.iteration}`;
+    this.#journal.event('info', 'run-started', 'run', from);
     this.#trainer.start();
     this.#workers.start();
     this.#ticker = setInterval(() => this.#tick(), TICK_MS);
@@ -134,7 +126,7 @@ export class Run {
 
   /** Soft: what is in flight is finished, then all rest. `now`: every slot and the trainer stop where they are. */
   pause(who: string, now: boolean): void {
-    this.#refuseWhenEnding();
+    this.#ending.refuse(this.#journal.manifest.id);
     const { state } = this.#journal.manifest;
     if (state === 'paused' || (state === 'pausing' && !now)) return;
     this.#journal.event('info', 'pause', 'run', `${now ? 'paused at once' : 'asked to pause'} by ${who}`);
@@ -145,7 +137,7 @@ export class Run {
   }
 
   resume(who: string): void {
-    this.#refuseWhenEnding();
+    this.#ending.refuse(this.#journal.manifest.id);
     const { state } = this.#journal.manifest;
     if (state === 'running' || state === 'starting') return;
     this.#journal.event('info', 'resume', 'run', `resumed by ${who}`);
@@ -162,14 +154,14 @@ export class Run {
 
   /** Begins to end the run: an update in progress is finished, a checkpoint written, every child ended. */
   stop(who: string): void {
-    if (this.#ending !== null && this.#ending !== 'finished') return;
+    if (!this.#ending.begin('stopped')) return;
     this.#journal.event('info', 'stop', 'run', `stopped by ${who}`);
-    this.#end('stopped', null);
+    this.#beginEnd(null);
   }
 
   /** Changes knobs; refuses all of them when one is out of range. Resolves when the trainer has taken them over. */
   async set(who: string, knobs: Readonly<Partial<Record<KnobName, number>>>): Promise<KnobChange[]> {
-    this.#refuseWhenEnding();
+    this.#ending.refuse(this.#journal.manifest.id);
     return await this.#trainer.setAll(knobs, who);
   }
 
@@ -180,10 +172,7 @@ export class Run {
 
   #createTrainer(): TrainerLink {
     return new TrainerLink({
-      host: trainerHost(this.#config),
-      restart: this.#config.supervision,
-      settings: trainerSettings(this.#config),
-      knobs: this.#config.knobs,
+      ...trainerOptions(this.#config),
       snapshot: this.#checkpointed === null ? null : snapshotOf(this.#checkpointed),
       onReady: ({ state, weights }) => {
         this.#progress.policyVersion = state.policyVersion;
@@ -199,23 +188,20 @@ export class Run {
   }
 
   #createWorkers(): WorkerPool {
-    const { hosts, sampling, supervision } = this.#config;
     return new WorkerPool({
-      hosts: hosts.filter(({ roles }) => roles.includes('worker')),
-      slots: sampling.slots,
-      restart: supervision,
-      settings: workerSettings(this.#config),
+      ...workerOptions(this.#config),
       onReady: (catalog) => {
         try {
           this.#dispatcher.setCatalog(catalog);
           this.#childReady();
         } catch (thrown) {
-          this.#end('failed', errorText(thrown));
+          this.#fail('workers-disagree', 'run', errorWithHint(thrown));
         }
       },
       onRoom: () => this.#advance(),
       onEpisode: (worker, episode) => this.#intake.add({ ...episode, worker }),
-      onLost: (worker, reason, retryMs, stuck) => this.#workerLost(worker, { reason, retryMs, stuck }),
+      onLost: (worker, loss) => this.#workerLost(worker, loss),
+      onRefused: (worker, reason) => this.#fail('worker-refused', this.#workers.name(worker), reason),
       onStderr: (worker, line) => this.#journal.log(`${this.#workers.name(worker)}: ${line}`),
     });
   }
@@ -237,67 +223,46 @@ export class Run {
   #trainerLost(reason: string, retryMs: number | null): void {
     if (this.#closing) return;
     const { name } = this.#trainer;
+    const { maxRestarts } = this.#config.supervision;
     if (retryMs === null) {
-      this.#stall(
-        'trainer-given-up',
-        name,
-        `${reason}; given up after ${this.#config.supervision.maxRestarts} restarts`,
-      );
-      return;
+      this.#stall('trainer-given-up', name, `${reason}; given up after ${maxRestarts} restarts`);
+    } else {
+      const next = `starting it again in ${retryMs} ms from the last good state`;
+      this.#journal.event('warning', 'trainer-died', name, `${reason}; ${next}`);
     }
-    this.#journal.event(
-      'warning',
-      'trainer-died',
-      name,
-      `${reason}; starting it again in ${retryMs} ms from the last good state`,
-    );
   }
 
-  #workerLost(
-    worker: number,
-    { reason, retryMs, stuck }: { reason: string; retryMs: number | null; stuck: Stuck | null },
-  ): void {
+  #workerLost(worker: number, loss: WorkerLoss): void {
     if (this.#closing) return;
     const name = this.#workers.name(worker);
-    // What it delivered before it died is stored first: it will not be dispatched again.
-    this.#intake.flush();
-    if (stuck !== null) this.#storeStuck(worker, stuck);
-    const lost = this.#dispatcher.lose(worker);
-    const next = retryMs === null ? 'given up' : `starting it again in ${retryMs} ms`;
-    const level = retryMs === null ? 'error' : 'warning';
+    const parts = {
+      dispatcher: this.#dispatcher,
+      intake: this.#intake,
+      host: this.#workers.hostName(worker),
+    };
+    const lost = settleLostWorker(worker, loss, parts);
     this.#journal.event(
-      level,
+      loss.retryMs === null ? 'error' : 'warning',
       'worker-died',
       name,
-      `${reason}; ${next}; ${lost} episodes will be dispatched again`,
+      describeLoss(loss, lost),
     );
     if (this.#workers.dead.length === this.#workers.size) {
-      this.#stall('workers-given-up', name, `no worker is left: ${reason}`);
+      this.#stall('workers-given-up', name, `no worker is left: ${loss.reason}`);
     }
     this.#advance();
   }
 
-  #storeStuck(worker: number, stuck: Stuck): void {
-    const assignment = this.#dispatcher.find(episodeId(stuck.subject));
-    if (assignment === null) return;
-    const host = this.#workers.hostName(worker);
-    const summary = stuckEpisode(assignment, { host, worker }, stuck);
-    this.#intake.add({ worker, summary, bytes: 0, bootstrapValue: null, attachments: {} });
-    this.#intake.flush();
-  }
-
   #stored(episodes: readonly ReceivedEpisode[]): void {
-    const acknowledged = new Map<number, number>();
     for (const episode of episodes) {
-      const { worker, summary, bytes } = episode;
-      acknowledged.set(worker, (acknowledged.get(worker) ?? 0) + bytes);
+      const { worker, summary } = episode;
       if (!this.#dispatcher.complete(summary, worker) || summary.phase === 'eval') continue;
       this.#progress.add(summary);
       const broken = this.#breaker.observe(summary.trust === 'void', summary.failureDetail);
       if (broken !== null) this.#stall('void-episodes', 'run', broken);
       if (summary.trust === 'valid' && summary.steps > 0) this.#queue.push(episode);
     }
-    for (const [worker, bytes] of acknowledged) if (bytes > 0) this.#workers.ack(worker, bytes);
+    for (const [worker, bytes] of bytesByWorker(episodes)) this.#workers.ack(worker, bytes);
     this.#advance();
   }
 
@@ -312,9 +277,9 @@ export class Run {
     this.#journal.record((store) => store.appendIteration(row));
     this.#checkpoints.afterIteration(iteration);
     if (this.#config.stop.iterations !== null && iteration >= this.#config.stop.iterations) {
-      this.#end('finished', 'final evaluation');
-    } else if (iteration % this.#config.evaluation.every === 0 && this.#ending === null) {
-      this.#beginEvaluation();
+      this.#finish();
+    } else if (iteration % this.#config.evaluation.every === 0 && this.#ending.kind === null) {
+      this.#evaluation.begin();
     }
     this.#advance();
   }
@@ -323,11 +288,8 @@ export class Run {
     this.#rejected++;
     this.#journal.event('error', 'update-rejected', 'trainer', `update ${iteration} was dropped: ${reason}`);
     if (this.#rejected >= MAX_REJECTED) {
-      this.#stall(
-        'updates-rejected',
-        'trainer',
-        `${this.#rejected} updates in a row were dropped: ${reason}`,
-      );
+      const what = `${this.#rejected} updates in a row were dropped: ${reason}`;
+      this.#stall('updates-rejected', 'trainer', what);
     }
     this.#advance();
   }
@@ -336,16 +298,16 @@ export class Run {
 
   #advance(): void {
     if (this.#closing) return;
-    this.#takeEvaluation();
-    if (this.#ending !== null) this.#advanceEnding();
+    this.#evaluation.take();
+    const { kind } = this.#ending;
+    if (kind !== null) this.#advanceEnding(kind);
     else if (this.#journal.manifest.state === 'pausing') this.#advancePausing();
     else if (mayUpdate(this.#situation(), this.#config.sampling)) this.#beginUpdate();
     const now = this.#situation();
     this.#workers.setHeld(mustHold(now, this.#config.sampling));
     if (!mayDispatch(now)) return;
     const iteration = this.#progress.iteration + 1;
-    const training = this.#ending === null;
-    this.#workers.fill((worker) => this.#dispatcher.next(worker, iteration, training));
+    this.#workers.fill((worker) => this.#dispatcher.next(worker, iteration, kind === null));
   }
 
   #beginUpdate(): void {
@@ -361,39 +323,17 @@ export class Run {
     this.#checkpoints.tryWrite();
   }
 
-  #advanceEnding(): void {
-    const waited = Date.now() - this.#endingSince;
-    const { evaluating, updating, trainerReady } = this.#situation();
-    if (evaluating && this.#ending === 'finished') return;
-    if (updating && trainerReady && waited < UPDATE_GRACE_MS) return;
-    if (this.#ending === 'finished' && !this.#finalEvaluationDone) {
-      this.#finalEvaluationDone = true;
-      if (this.#ready() && this.#beginEvaluation()) return;
-    }
-    void this.#close(this.#ending ?? 'stopped');
-  }
-
-  #beginEvaluation(): boolean {
-    const { iteration, policyVersion } = this.#progress;
-    if (!this.#dispatcher.beginEvaluation(iteration, policyVersion)) return false;
-    this.#progress.beginEvaluation();
-    return true;
-  }
-
-  #takeEvaluation(): void {
-    const results: Evaluation[] | null = this.#dispatcher.takeEvaluation();
-    if (results === null) return;
-    this.#progress.finishEvaluation(results);
-    for (const result of results) this.#journal.record((store) => store.appendEvaluation(result));
+  #advanceEnding(kind: EndKind): void {
+    if (this.#ending.waits(this.#situation())) return;
+    if (this.#ending.takeFinalEvaluation() && this.#ready() && this.#evaluation.begin()) return;
+    void this.#close(kind);
   }
 
   #tick(): void {
     this.#workers.checkHeartbeats();
     this.#trainer.checkHeartbeat();
     const { minutes } = this.#config.stop;
-    if (this.#ending === null && minutes !== null && this.#progress.elapsedS >= minutes * 60) {
-      this.#end('finished', 'final evaluation');
-    }
+    if (minutes !== null && this.#progress.elapsedS >= minutes * 60) this.#finish();
     this.#advance();
   }
 
@@ -403,7 +343,7 @@ export class Run {
     return {
       state: this.#journal.manifest.state,
       hardPaused: this.#hardPaused,
-      ending: this.#ending,
+      ending: this.#ending.kind,
       evaluating: this.#dispatcher.evaluating,
       updating: this.#trainer.updating,
       trainerReady: this.#trainer.ready,
@@ -418,30 +358,30 @@ export class Run {
   }
 
   #stall(kind: string, subject: string, reason: string): void {
-    if (this.#ending !== null || this.#journal.manifest.state === 'stalled') return;
+    if (this.#ending.kind !== null || this.#journal.manifest.state === 'stalled') return;
     this.#setState('stalled', reason);
     this.#workers.setHeld(true);
     this.#journal.event('error', kind, subject, `${reason}; the run waits: repair it, then resume`);
   }
 
-  #end(ending: 'stopped' | 'finished' | 'failed', reason: string | null): void {
-    this.#ending = ending;
-    this.#endingSince = Date.now();
+  #fail(kind: string, subject: string, reason: string): void {
+    if (!this.#ending.begin('failed')) return;
+    this.#journal.event('error', kind, subject, reason);
+    this.#beginEnd(reason);
+  }
+
+  #finish(): void {
+    if (this.#ending.kind === null && this.#ending.begin('finished')) this.#beginEnd('final evaluation');
+  }
+
+  #beginEnd(reason: string | null): void {
     this.#hardPaused = false;
     this.#trainer.setPaused(false);
     this.#setState('stopping', reason);
     this.#advance();
   }
 
-  #refuseWhenEnding(): void {
-    if (this.#ending === null) return;
-    throw new LabError('run-not-live', {
-      message: `run ${this.#journal.manifest.id} is ending`,
-      hint: `start it again from its last checkpoint with: agentrl-lab resume ${this.#journal.manifest.id}`,
-    });
-  }
-
-  async #close(state: 'stopped' | 'finished' | 'failed'): Promise<void> {
+  async #close(state: EndKind): Promise<void> {
     this.#closing = true;
     if (this.#ticker !== null) clearInterval(this.#ticker);
     this.#workers.setHeld(true);

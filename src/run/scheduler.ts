@@ -20,6 +20,8 @@ export class Scheduler {
   #sequence: number;
   readonly #inFlight = new Map<EpisodeId, InFlight>();
   #lost: Assignment[] = [];
+  /** Workers that died, nobody knows of what, while they had the episode. */
+  readonly #deaths = new Map<EpisodeId, number>();
 
   /** `lastSequence` is the highest dispatch number that any episode of the run has had. */
   constructor(seed: number, lastSequence: number) {
@@ -29,10 +31,6 @@ export class Scheduler {
 
   get inFlight(): number {
     return this.#inFlight.size;
-  }
-
-  get waiting(): number {
-    return this.#lost.length;
   }
 
   /** Gives a new episode to a worker. */
@@ -63,6 +61,7 @@ export class Scheduler {
     const entry = this.#inFlight.get(id);
     if (entry === undefined || entry.worker !== worker) return false;
     this.#inFlight.delete(id);
+    this.#deaths.delete(id);
     return true;
   }
 
@@ -71,15 +70,28 @@ export class Scheduler {
     return this.#inFlight.get(id)?.assignment ?? null;
   }
 
+  /** What a worker has in flight. */
+  at(worker: number): Assignment[] {
+    return [...this.#inFlight.values()]
+      .filter((entry) => entry.worker === worker)
+      .map(({ assignment }) => assignment);
+  }
+
+  /** How many workers died with an episode, nobody knows of what. */
+  deaths(id: EpisodeId): number {
+    return this.#deaths.get(id) ?? 0;
+  }
+
+  /** A worker died, and any of its episodes may be the reason. */
+  suspect(worker: number): void {
+    for (const { id } of this.at(worker)) this.#deaths.set(id, this.deaths(id) + 1);
+  }
+
   /** A worker is gone: what it had in flight will be given out again. Returns how many. */
   lose(worker: number): number {
-    let count = 0;
-    for (const [id, entry] of this.#inFlight) {
-      if (entry.worker !== worker) continue;
-      this.#inFlight.delete(id);
-      this.#lost.push(entry.assignment);
-      count++;
-    }
-    return count;
+    const lost = this.at(worker);
+    for (const { id } of lost) this.#inFlight.delete(id);
+    this.#lost.push(...lost);
+    return lost.length;
   }
 }

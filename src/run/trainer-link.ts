@@ -170,8 +170,9 @@ export class TrainerLink {
         this.#link.markReady();
         this.#keep(message.state, attachments);
         if (this.#paused) this.#link.send({ type: 'pause' });
-        if (this.#snapshot !== null) this.#options.onReady(this.#snapshot);
+        // First: hearing that it is ready, the run may begin another update, which sends itself.
         this.#sendUpdate();
+        if (this.#snapshot !== null) this.#options.onReady(this.#snapshot);
         break;
       case 'updated':
         this.#link.markUseful();

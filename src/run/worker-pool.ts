@@ -3,7 +3,7 @@ import type { HostSpec } from '../domain/host.ts';
 import type { ChildStatus } from '../domain/run.ts';
 import type { Catalog } from '../domain/task.ts';
 import type { Attachments } from '../protocol/frame.ts';
-import { parseStuck, type Stuck } from '../protocol/lifeline.ts';
+import { type LifelineNews, parseLifelineNews } from '../protocol/lifeline.ts';
 import {
   type FromWorker,
   fromWorkerSchema,
@@ -30,8 +30,19 @@ export interface WorkerPoolOptions {
   /** A worker has room for more episodes: `nextFor` will be asked. */
   readonly onRoom: () => void;
   readonly onEpisode: (worker: number, episode: DeliveredEpisode) => void;
-  readonly onLost: (worker: number, reason: string, retryMs: number | null, stuck: Stuck | null) => void;
+  readonly onLost: (worker: number, loss: WorkerLoss) => void;
+  /** A worker says that none can ever do what it was told. */
+  readonly onRefused: (worker: number, reason: string) => void;
   readonly onStderr: (worker: number, line: string) => void;
+}
+
+/** How a worker was lost. */
+export interface WorkerLoss {
+  readonly reason: string;
+  /** When it is started again; null when it was given up. */
+  readonly retryMs: number | null;
+  /** What its environment was at that ended it, if that is known. */
+  readonly culprit: LifelineNews | null;
 }
 
 interface Member {
@@ -39,7 +50,7 @@ interface Member {
   readonly settings: WorkerSettings;
   credits: number;
   report: WorkerReport | null;
-  stuck: Stuck | null;
+  culprit: LifelineNews | null;
 }
 
 /** How long throughput is averaged over, ms. */
@@ -161,7 +172,7 @@ export class WorkerPool {
       settings,
       credits: 0,
       report: null,
-      stuck: null,
+      culprit: null,
       link: new ChildLink<ToWorker, FromWorker>({
         role: 'worker',
         index,
@@ -171,15 +182,17 @@ export class WorkerPool {
         onHello: () => member.link.send({ type: 'start', settings }),
         onMessage: (message, attachments) => this.#receive(options, member, message, attachments),
         onStderr: (line) => {
-          member.stuck = parseStuck(line) ?? member.stuck;
-          options.onStderr(index, line);
+          const news = parseLifelineNews(line);
+          if (news?.kind === 'busy') member.link.markAlive();
+          else if (news !== null) member.culprit = news;
+          else options.onStderr(index, line);
         },
         onLost: (reason, retryMs) => {
-          const { stuck } = member;
-          member.stuck = null;
+          const { culprit } = member;
+          member.culprit = null;
           member.credits = 0;
           member.report = null;
-          options.onLost(index, reason, retryMs, stuck);
+          options.onLost(index, { reason, retryMs, culprit });
         },
       }),
     };
@@ -197,6 +210,9 @@ export class WorkerPool {
         }
         if (!this.#held) link.send({ type: 'go' });
         options.onReady(message.catalog);
+        break;
+      case 'refused':
+        options.onRefused(settings.worker, message.reason);
         break;
       case 'claim':
         member.credits += message.count;

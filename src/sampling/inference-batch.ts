@@ -1,6 +1,7 @@
 import type { Policy } from '../../trainer/policy/inference.ts';
 import { actionEntropy, chooseAction } from '../../trainer/policy/sample-action.ts';
 import { encodeObservation, flatAction } from '../../trainer/policy/tokenizer.ts';
+import { errorText } from '../domain/error.ts';
 import { type ActionLayout, CANDIDATE_TOKENS, type PolicySpec } from '../domain/policy-spec.ts';
 import type { Slot } from './slot.ts';
 
@@ -11,7 +12,15 @@ export interface BatchTimes {
   stepMs: number;
 }
 
-/** Buffers for the largest batch of one lane, and the way of a batch through the policy. */
+/** What the policy said of one row; the log-probabilities are those of all rows. */
+interface Answer {
+  readonly row: number;
+  readonly logProbabilities: Float32Array;
+  readonly value: number;
+  readonly policyVersion: number;
+}
+
+/** Buffers for the largest batch, and the way of a batch through the policy. */
 export class InferenceBatch {
   readonly #spec: PolicySpec;
   readonly #layout: ActionLayout;
@@ -39,7 +48,7 @@ export class InferenceBatch {
     for (const [row, slot] of encoded.entries()) {
       const value = values[row] ?? 0;
       if (slot.state === 'closing') slot.bootstrap(value);
-      else this.#act(slot, { row, logProbabilities, value, policyVersion });
+      else this.#tryAct(slot, { row, logProbabilities, value, policyVersion });
     }
     return {
       encodeMs: encodedAt - started,
@@ -56,16 +65,22 @@ export class InferenceBatch {
         encodeObservation(this.#spec, this.#layout, slot.observation, out, encoded.length);
         encoded.push(slot);
       } catch (thrown) {
-        slot.fail('env_crash', thrown instanceof Error ? thrown.message : String(thrown));
+        slot.fail('env_crash', errorText(thrown));
       }
     }
     return encoded;
   }
 
-  #act(
-    slot: Slot,
-    answer: { row: number; logProbabilities: Float32Array; value: number; policyVersion: number },
-  ): void {
+  /** An observation that offers nothing to choose from fails its own slot only. */
+  #tryAct(slot: Slot, answer: Answer): void {
+    try {
+      this.#act(slot, answer);
+    } catch (thrown) {
+      slot.fail('env_crash', errorText(thrown));
+    }
+  }
+
+  #act(slot: Slot, answer: Answer): void {
     const { row, value, policyVersion } = answer;
     const { size } = this.#layout;
     const logProbabilities = answer.logProbabilities.subarray(row * size, (row + 1) * size);

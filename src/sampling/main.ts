@@ -1,5 +1,6 @@
+import type { EnvironmentDefinition } from '../../envs/contract.ts';
 import { findEnvironment } from '../../envs/registry.ts';
-import { errorText } from '../domain/error.ts';
+import { errorText, errorWithHint } from '../domain/error.ts';
 import { connectToParent } from '../protocol/child.ts';
 import { startLifeline } from '../protocol/lifeline.ts';
 import { type FromWorker, type ToWorker, toWorkerSchema, type WorkerSettings } from '../protocol/worker.ts';
@@ -35,8 +36,21 @@ async function handleAfter(
   }
 }
 
+/** The environment, tried once: one that cannot be made now will not be made by another attempt either. */
+async function loadEnvironment({ env }: WorkerSettings): Promise<EnvironmentDefinition | null> {
+  try {
+    const definition = await findEnvironment(env.name);
+    await definition.create(env.options).close();
+    return definition;
+  } catch (thrown) {
+    connection.send({ type: 'refused', reason: `environment ${env.name}: ${errorWithHint(thrown)}` });
+    return null;
+  }
+}
+
 async function start(settings: WorkerSettings): Promise<void> {
-  const definition = findEnvironment(settings.env.name);
+  const definition = await loadEnvironment(settings);
+  if (definition === null) return;
   const created = await SamplingWorker.create({
     settings,
     definition,
@@ -56,7 +70,11 @@ async function handle(message: ToWorker, weights: Uint8Array | undefined): Promi
     await start(message.settings);
     return;
   }
-  if (worker === null) throw new Error(`"${message.type}" came before "start"`);
+  if (worker === null) {
+    // It has refused, and is told to end.
+    if (message.type === 'stop') process.exit(0);
+    throw new Error(`"${message.type}" came before "start"`);
+  }
   switch (message.type) {
     case 'weights':
       if (weights === undefined) throw new Error('"weights" came without its attachment');

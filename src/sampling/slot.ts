@@ -13,6 +13,7 @@ import type { WorkerSettings } from '../protocol/worker.ts';
 import { type Aggregator, createAggregator } from '../rewards/aggregator.ts';
 import { findBehaviours } from '../rewards/behaviours.ts';
 import { createPenaltyTracker, type PenaltyTracker } from '../rewards/penalties.ts';
+import { checkObservation, checkStepResult, checkTask } from './answer-check.ts';
 import { type Decision, EpisodeRecorder } from './episode-recorder.ts';
 import { SampleBuffer, type SampleRow } from './sample-buffer.ts';
 
@@ -48,6 +49,9 @@ interface Ending {
   readonly failure: FailureType | null;
   readonly detail: string | null;
 }
+
+/** Characters of an environment's own words that are kept. */
+const MAX_DETAIL = 500;
 
 /** One live environment and the episode in it. */
 export class Slot {
@@ -111,7 +115,9 @@ export class Slot {
     this.#observation = null;
     this.#random = createRandom(deriveSeed(assignment.seed, 'policy'));
     this.#guard('reset', () => {
-      this.#task = this.#context.definition.createTask(assignment.task);
+      const task = this.#context.definition.createTask(assignment.task);
+      checkTask(task);
+      this.#task = task;
       const reset = this.#env.reset(this.#task, deriveSeed(assignment.seed, 'environment'));
       this.#await(reset, (observation) => this.#observe(observation));
     });
@@ -138,7 +144,8 @@ export class Slot {
 
   /** Ends the episode for a reason that the policy did not cause, and rebuilds the environment. */
   fail(failure: FailureType, detail: string): void {
-    this.#ending = { terminated: false, truncated: false, success: false, failure, detail };
+    const text = detail.slice(0, MAX_DETAIL);
+    this.#ending = { terminated: false, truncated: false, success: false, failure, detail: text };
     this.#rebuild();
     this.#finish(null);
   }
@@ -190,16 +197,22 @@ export class Slot {
   }
 
   #observe(observation: Observation): void {
+    checkObservation(observation);
+    this.#show(observation);
+  }
+
+  #show(observation: Observation): void {
     this.#observation = observation;
     this.#state = 'ready';
   }
 
   #afterStep(before: Observation, decision: Decision, result: StepResult): void {
+    checkStepResult(result);
     const penalties = this.#penalties.observe(decision.action, result.effective);
     const payment = this.#aggregator.pay(result.components, penalties);
     this.#recorder.push(before, decision, result.effective, payment);
     if (this.#assignment?.phase === 'train') this.#samples.setReward(payment.reward);
-    this.#observe(result.observation);
+    this.#show(result.observation);
     this.#ending = this.#endingAfter(result);
     if (this.#ending === null) return;
     // Truncation bootstraps V(s_T), which takes one more look at the last observation.

@@ -15,18 +15,19 @@ export interface WorkerOptions {
   readonly send: (message: FromWorker, attachments?: Attachments) => void;
 }
 
-/** While one lane's batch is with the policy, the other lane's environments step. */
-const LANES = 2;
 /** Episodes asked for beyond the free slots, as a part of all slots, so that a slot never waits for a message. */
 const LOOKAHEAD = 1 / 8;
 
-/** A warm pool of slots, and the lanes that move them. */
+/**
+ * A warm pool of slots, and the loop that moves them, a slice at a time. It uses one core: onnxruntime-node computes on the
+ * thread that calls it. More cores are used by more workers.
+ */
 export class SamplingWorker {
   readonly #options: WorkerOptions;
   readonly #policy: Policy;
-  readonly #lanes: Slot[][] = [];
-  readonly #running: Promise<void>[] = [];
-  readonly #wakers = new Set<() => void>();
+  readonly #slots: Slot[] = [];
+  #running: Promise<void> = Promise.resolve();
+  #wakeUp: () => void = () => undefined;
   #queue: Assignment[] = [];
   #claimed = 0;
   #unacked = 0;
@@ -48,7 +49,6 @@ export class SamplingWorker {
     const policy = await createPolicy(settings.policy, { threads: settings.inferenceThreads });
     const worker = new SamplingWorker(options, policy);
     const layout = actionLayout(settings.policy);
-    for (let lane = 0; lane < LANES; lane++) worker.#lanes.push([]);
     for (let index = 0; index < settings.slots; index++) {
       const slot = new Slot(
         {
@@ -61,15 +61,10 @@ export class SamplingWorker {
         },
         index,
       );
-      worker.#lanes[index % LANES]?.push(slot);
+      worker.#slots.push(slot);
     }
-    for (const slots of worker.#lanes) {
-      if (slots.length === 0) continue;
-      const capacity = Math.min(settings.slice, slots.length);
-      worker.#running.push(
-        worker.#runLane(slots, new InferenceBatch(settings.policy, layout, capacity), capacity),
-      );
-    }
+    const capacity = Math.min(settings.slice, settings.slots);
+    worker.#running = worker.#run(new InferenceBatch(settings.policy, layout, capacity), capacity);
     return worker;
   }
 
@@ -107,7 +102,7 @@ export class SamplingWorker {
       steps: this.#steps,
       inferenceCalls: this.#calls,
       ...this.#times,
-      busySlots: this.#lanes.flat().filter((slot) => slot.state !== 'free').length,
+      busySlots: this.#slots.filter((slot) => slot.state !== 'free').length,
       rssMiB: process.memoryUsage.rss() / 2 ** 20,
     };
     this.#steps = 0;
@@ -119,28 +114,30 @@ export class SamplingWorker {
   /** Fails the episodes whose environments have not answered in time. */
   checkDeadlines(): void {
     const now = Date.now();
-    for (const slot of this.#lanes.flat()) slot.checkDeadline(now);
+    for (const slot of this.#slots) slot.checkDeadline(now);
   }
 
-  /** Ends the lanes after the batches in flight, and closes every environment. */
+  /** Ends the loop after the batch in flight, and closes every environment. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#wake();
-    await Promise.all(this.#running);
-    await Promise.allSettled(this.#lanes.flat().map(async (slot) => await slot.close()));
+    await this.#running;
+    await Promise.allSettled(this.#slots.map(async (slot) => await slot.close()));
   }
 
-  async #runLane(slots: readonly Slot[], batch: InferenceBatch, capacity: number): Promise<void> {
+  async #run(batch: InferenceBatch, capacity: number): Promise<void> {
     let from = 0;
     while (!this.#stopped) {
-      const ready = this.#mayStep() ? this.#collect(slots, from, capacity) : [];
+      const ready = this.#mayStep() ? this.#collect(from, capacity) : [];
       if (ready.length === 0) {
+        // Episodes that all failed at their reset leave nothing to step, and free slots.
+        if (this.#mayStep()) this.#claim();
         const idleSince = performance.now();
         await this.#sleep();
-        this.#times.idleMs += (performance.now() - idleSince) / LANES;
+        this.#times.idleMs += performance.now() - idleSince;
         continue;
       }
-      from = (from + capacity) % slots.length;
+      from = (from + capacity) % this.#slots.length;
       const times = await batch.run(ready, this.#policy, this.#policyVersion);
       this.#steps += ready.length;
       this.#calls++;
@@ -160,7 +157,8 @@ export class SamplingWorker {
   }
 
   /** Up to `capacity` slots that wait for the policy, from slot `from` on; free ones begin an episode first. */
-  #collect(slots: readonly Slot[], from: number, capacity: number): Slot[] {
+  #collect(from: number, capacity: number): Slot[] {
+    const slots = this.#slots;
     const ready: Slot[] = [];
     for (let i = 0; i < slots.length && ready.length < capacity; i++) {
       const slot = slots[(from + i) % slots.length];
@@ -177,7 +175,7 @@ export class SamplingWorker {
   #claim(): void {
     const { slots } = this.#options.settings;
     let free = 0;
-    for (const lane of this.#lanes) for (const slot of lane) if (slot.state === 'free') free++;
+    for (const slot of this.#slots) if (slot.state === 'free') free++;
     const wanted = free + Math.ceil(slots * LOOKAHEAD) - this.#queue.length - this.#claimed;
     if (wanted < Math.max(1, Math.floor((slots * LOOKAHEAD) / 2))) return;
     this.#claimed += wanted;
@@ -196,13 +194,11 @@ export class SamplingWorker {
 
   async #sleep(): Promise<void> {
     await new Promise<void>((resolve) => {
-      this.#wakers.add(resolve);
+      this.#wakeUp = resolve;
     });
   }
 
   #wake(): void {
-    const wakers = [...this.#wakers];
-    this.#wakers.clear();
-    for (const resolve of wakers) resolve();
+    this.#wakeUp();
   }
 }

@@ -1,3 +1,4 @@
+import { nearestNames } from '../domain/nearest.ts';
 import { filterError } from './filter-error.ts';
 import {
   CHOICE_FIELD_NAMES,
@@ -11,7 +12,6 @@ import {
   NUMBER_FIELD_NAMES,
   type NumberField,
 } from './filter-tree.ts';
-import { nearestNames } from './nearest.ts';
 
 /** A value as typed, and where. A quoted one is taken as it stands. */
 export interface FilterWord {

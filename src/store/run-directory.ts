@@ -1,11 +1,22 @@
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { errorText, LabError, systemErrorCode } from '../domain/error.ts';
 import { runIdSchema } from '../domain/id.ts';
+import { nearestNames } from '../domain/nearest.ts';
 import { RUN_FORMAT, type RunManifest, runManifestSchema } from '../domain/run.ts';
 import { writeFileAtomic } from './atomic-file.ts';
-import { nearestNames } from './nearest.ts';
 import { isLockHeld, type RunLock, takeLock } from './run-lock.ts';
 import { reasonText, storeError } from './store-error.ts';
 
@@ -77,9 +88,42 @@ export function readManifest(paths: RunPaths): RunManifest {
   throw damaged(paths, reasonText(manifest.error));
 }
 
-/** Replaces run.json atomically. Throws `disk-full` or `run-unwritable`. */
+/**
+ * Replaces run.json atomically. On a full disk it is overwritten where it stands, if it fits into the block that it has:
+ * nobody could learn the run's state otherwise. Throws `disk-full` or `run-unwritable`.
+ */
 export function writeManifest(paths: RunPaths, manifest: RunManifest): void {
-  writeFileAtomic(paths.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
+  const content = `${JSON.stringify(manifest, null, 2)}\n`;
+  try {
+    writeFileAtomic(paths.manifest, content);
+  } catch (thrown) {
+    const isFull = thrown instanceof LabError && thrown.code === 'disk-full';
+    if (!isFull || !overwrite(paths.manifest, content)) throw thrown;
+  }
+}
+
+/** The smallest block of common file systems: a write within it takes no further space. */
+const BLOCK_BYTES = 4096;
+
+/** Blanks after the content take the place of what was longer. */
+function overwrite(path: string, content: string): boolean {
+  const length = Math.max(
+    Buffer.byteLength(content),
+    statSync(path, { throwIfNoEntry: false })?.size ?? Infinity,
+  );
+  if (length > BLOCK_BYTES) return false;
+  try {
+    const file = openSync(path, 'r+');
+    try {
+      return (
+        writeSync(file, Buffer.alloc(length, ' ').fill(content, 0, Buffer.byteLength(content))) === length
+      );
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return false;
+  }
 }
 
 /** All runs, newest first. A run that cannot be read is listed with the reason. Empty when the directory is missing. */

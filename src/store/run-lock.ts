@@ -95,8 +95,8 @@ function locked(path: string, owner: LockOwner): LabError {
 
 function isAlive(owner: LockOwner): boolean {
   if (owner.host !== hostname()) return true;
-  const started = startOf(owner.pid);
-  if (started !== null && owner.started !== null) return started === owner.started;
+  // Where the system can say, its word is final: a zombie, which has ended, still takes signals.
+  if (owner.started !== null && startOf(process.pid) !== null) return startOf(owner.pid) === owner.started;
   try {
     process.kill(owner.pid, 0);
     return true;

@@ -39,7 +39,7 @@ describe('control', () => {
   it('stop returns when the run has ended, and again says that it has', async () => {
     expect(await cli('stop')).toMatchObject({
       code: 0,
-      stdout: 'run demo-1 is stopped; go on with: agentrl-lab resume demo-1\n',
+      stdout: `run demo-1 is stopped; go on with: agentrl-lab resume demo-1 --runs ${run.directory}\n`,
     });
     expect(await cli('stop', 'demo-1')).toMatchObject({
       code: 0,
@@ -106,7 +106,7 @@ describe('following without a terminal', () => {
         'held-out success, greedy policy: 95.0 % (200 episodes, iteration 1)',
         '  a\\e[2J 100.0 %',
         'reward 0.5, success 25.0 % in the last batch',
-        'look at its episodes: agentrl-lab episodes --run demo-1',
+        `look at its episodes: agentrl-lab episodes --run demo-1 --runs ${run.directory}`,
         '',
       ].join('\n'),
     );
@@ -152,7 +152,7 @@ describe('following without a terminal', () => {
     expect(code).toBe(1);
     expect(JSON.parse(stderr).error).toMatchObject({
       message,
-      hint: 'start it again from its last checkpoint with: agentrl-lab resume demo-1',
+      hint: `start it again from its last checkpoint with: agentrl-lab resume demo-1 --runs ${run.directory}`,
     });
   });
 });

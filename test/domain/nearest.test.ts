@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nearest } from '../../src/domain/nearest.ts';
+import { nearest, nearestNames } from '../../src/domain/nearest.ts';
 
 it('finds the word meant, and none when nothing is like it', () => {
   const words = ['slots', 'slice', 'batchSteps', 'kl'];
@@ -8,4 +8,10 @@ it('finds the word meant, and none when nothing is like it', () => {
   expect(nearest('solts', words)).toBe('slots');
   expect(nearest('environment', words)).toBe(null);
   expect(nearest('xy', words)).toBe(null);
+});
+
+it('gives several, best first, and those that the word begins', () => {
+  expect(nearestNames('step', ['steps', 'stop', 'episode'])).toEqual(['steps', 'stop']);
+  expect(nearestNames('demo', ['demo-20261130-1', 'other'])).toEqual(['demo-20261130-1']);
+  expect(nearestNames('', ['a', 'b'])).toEqual([]);
 });

@@ -57,6 +57,12 @@ describe('the flow of a run', () => {
     expect(mustHold({ ...running, state: 'pausing', hardPaused: true }, sampling)).toBe(true);
   });
 
+  it('a full queue does not keep what is in flight from ending before a pause', () => {
+    const full = { ...running, state: 'pausing', queuedBytes: 2 ** 20 } as const;
+    expect(mustHold(full, sampling)).toBe(false);
+    expect(mustHold({ ...full, updating: true }, sampling)).toBe(true);
+  });
+
   it('gives out episodes while running, and those of the final evaluation', () => {
     expect(mayDispatch(running)).toBe(true);
     expect(mayDispatch({ ...running, state: 'pausing' })).toBe(false);

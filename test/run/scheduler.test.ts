@@ -47,3 +47,18 @@ describe('the scheduler', () => {
     expect(scheduler.complete(first.id, 1)).toBe(true);
   });
 });
+
+it('counts workers that died with an episode until it is delivered', () => {
+  const scheduler = new Scheduler(1, 0);
+  const task = { env: 'workbench', family: 'reference', split: 'train', index: 0 } as const;
+  const { id } = scheduler.assign({ task, phase: 'train', mode: 'sampled', iteration: 1 }, 0);
+  scheduler.suspect(1);
+  expect(scheduler.deaths(id)).toBe(0);
+  scheduler.suspect(0);
+  expect(scheduler.lose(0)).toBe(1);
+  expect(scheduler.reassign(1, 'train')).toMatchObject({ id, attempt: 2 });
+  scheduler.suspect(1);
+  expect(scheduler.deaths(id)).toBe(2);
+  expect(scheduler.complete(id, 1)).toBe(true);
+  expect(scheduler.deaths(id)).toBe(0);
+});

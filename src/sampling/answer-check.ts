@@ -1,0 +1,82 @@
+import type { StepResult } from '../../envs/contract.ts';
+import { errorText, LabError } from '../domain/error.ts';
+import { ACTION_TYPES, type Candidate, candidateSchema, type Observation } from '../domain/space.ts';
+import type { Task } from '../domain/task.ts';
+
+/*
+ * What an environment answers is looked at before anything is made of it: one that is of the wrong shape must fail its own
+ * episode, not the worker. By hand where every step passes: a schema would cost as much as the step.
+ */
+
+const LEGAL: ReadonlySet<unknown> = new Set(ACTION_TYPES);
+const FAILURES: ReadonlySet<unknown> = new Set([
+  'premature_submit',
+  'wrong_result',
+  'gave_up',
+  null,
+  undefined,
+]);
+/** Sets of candidates that were found right; environments hand out the same one while nothing changes. */
+const checkedSets = new WeakSet<readonly Candidate[]>();
+
+/** Throws `environment-invalid` unless it is a task. */
+export function checkTask(task: Task): void {
+  const value = asRecord(task, 'createTask');
+  const { seed, difficulty } = value;
+  if (!Number.isSafeInteger(seed) || Number(seed) < 0) throw wrong('createTask', 'seed', seed);
+  if (!Number.isFinite(difficulty)) throw wrong('createTask', 'difficulty', difficulty);
+}
+
+/** Throws `environment-invalid` unless it is an observation. */
+export function checkObservation(observation: Observation): void {
+  const { lines, legal, candidates } = asRecord(observation, 'an observation');
+  if (!isArrayOf(lines, (line) => typeof line === 'string')) throw wrong('an observation', 'lines', lines);
+  if (!isArrayOf(legal, (type) => LEGAL.has(type))) throw wrong('an observation', 'legal', legal);
+  if (!Array.isArray(candidates)) throw wrong('an observation', 'candidates', candidates);
+  if (checkedSets.has(candidates)) return;
+  const odd = candidates.findIndex((candidate) => !candidateSchema.safeParse(candidate).success);
+  if (odd >= 0) throw wrong('an observation', `candidates.${odd}`, candidates[odd]);
+  checkedSets.add(candidates);
+}
+
+/** Throws `environment-invalid` unless it is the result of a step. Components are for the aggregator to judge. */
+export function checkStepResult(result: StepResult): void {
+  const value = asRecord(result, 'a step');
+  checkObservation(result.observation);
+  const { components, terminated, success, failure, effective } = value;
+  if (typeof components !== 'object' || components === null) throw wrong('a step', 'components', components);
+  if (typeof terminated !== 'boolean') throw wrong('a step', 'terminated', terminated);
+  if (terminated && typeof success !== 'boolean') throw wrong('a step', 'success', success);
+  if (typeof effective !== 'boolean') throw wrong('a step', 'effective', effective);
+  if (!FAILURES.has(failure)) throw wrong('a step', 'failure', failure);
+}
+
+function isArrayOf(value: unknown, is: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(is);
+}
+
+function asRecord(value: unknown, what: string): Readonly<Record<string, unknown>> {
+  if (isRecord(value)) return value;
+  throw wrong(what, '', value);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function wrong(what: string, key: string, value: unknown): LabError {
+  const of = key === '' ? what : `${key} of ${what}`;
+  return new LabError('environment-invalid', {
+    message: `the environment gave ${shown(value)} as ${of}`,
+    hint: 'the contract is in docs/ENVIRONMENTS.md',
+  });
+}
+
+function shown(value: unknown): string {
+  try {
+    const text = JSON.stringify(value) ?? String(value);
+    return text.length > 100 ? `${text.slice(0, 99)}…` : text;
+  } catch (thrown) {
+    return `a value that cannot be shown (${errorText(thrown)})`;
+  }
+}
