@@ -18,7 +18,7 @@ const connection = connectToParent<ToTrainer, FromTrainer>({
 });
 
 const trainer = new TrainerProcess({
-  send: (message, attachments) => void connection.send(message, attachments),
+  send: (message, attachments) => connection.send(message, attachments),
   warn: (text) => void process.stderr.write(`${text}\n`),
   now: () => Date.now(),
 });

@@ -223,7 +223,8 @@ function openEpisode(session: Session, by: number): void {
 }
 
 function askToStop(session: Session): void {
-  const snapshot = session.run?.snapshot();
+  const { run } = session;
+  const snapshot = run?.snapshot();
   const status = snapshot?.status ?? null;
   if (snapshot === undefined || status === null) return;
   const busy = status.children.reduce((sum, { busySlots }) => sum + busySlots, 0);
@@ -238,7 +239,9 @@ function askToStop(session: Session): void {
     focus: 'cancel',
     onYes: () =>
       session.attempt(async () => {
-        await session.client?.stop();
+        // The run that was asked about, whichever is open by now.
+        if (run?.client == null) throw new Error('the run does not answer');
+        await run.client.stop();
         return 'stopping: the run writes a checkpoint and ends';
       }),
   };

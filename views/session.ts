@@ -30,7 +30,8 @@ export interface Question extends Omit<ConfirmModel, 'keys'> {
 export class Session {
   readonly options: SessionOptions;
   readonly list = new EpisodeList();
-  readonly knobs = new KnobDesk();
+  /** Of the open run: what was turned in one run is not undone in another. */
+  knobs = new KnobDesk();
   run: LiveRun | null = null;
   runId: string | null = null;
   screen: 'overview' | 'replay' | 'runs' = 'runs';
@@ -130,6 +131,8 @@ export class Session {
     this.runId = runId;
     this.screen = 'overview';
     this.replay = null;
+    this.question = null;
+    this.knobs = new KnobDesk();
     this.list.clear();
     run.subscribe(() => this.#refresh());
     run.start();

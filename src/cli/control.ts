@@ -62,6 +62,14 @@ async function askToStop(run: FoundRun): Promise<void> {
   }
 }
 
+/** Has a live run write a checkpoint now. */
+export async function checkpointRun(id: string | undefined, options: ControlOptions): Promise<void> {
+  const run = findLiveRun(options.runs, id);
+  const checkpoint = await withClient(run, async (client) => await client.checkpoint());
+  if (options.json === true) printJson({ run: run.id, checkpoint });
+  else printLine(`run ${run.id} wrote checkpoint ${checkpoint}`);
+}
+
 /** Turns knobs of a live run, and says from which minibatch on the new values apply. */
 export async function setKnobs(
   assignments: readonly string[],

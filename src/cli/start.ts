@@ -6,10 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { formatEffective } from '../config/effective.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Override } from '../config/overrides.ts';
+import type { Config } from '../config/schema.ts';
 import { errorText, LabError } from '../domain/error.ts';
 import { LAB_VERSION } from '../domain/lab-version.ts';
 import { RUN_FORMAT, type RunManifest } from '../domain/run.ts';
 import { entryCommand } from '../hosts/entries.ts';
+import { loadCheckpoint } from '../run/checkpoint.ts';
 import { connectControl } from '../run/control-client.ts';
 import {
   createRunDirectory,
@@ -70,7 +72,9 @@ export async function restartRun(run: FoundRun, overrides: readonly Override[]):
   const root = resolve(run.paths.root);
   const runsDirectory = resolve(root, '..');
   const paths = runPaths(runsDirectory, run.id);
-  if (overrides.length > 0) writeConfig(paths, loadConfigFile(paths.config, overrides));
+  const loaded = loadConfigFile(paths.config, overrides);
+  refuseAtItsEnd(run.id, paths, loaded.config);
+  if (overrides.length > 0) writeConfig(paths, loaded);
   const manifest: RunManifest = {
     ...run.manifest,
     labVersion: LAB_VERSION,
@@ -82,6 +86,26 @@ export async function restartRun(run: FoundRun, overrides: readonly Override[]):
   };
   writeManifest(paths, manifest);
   await launch(runsDirectory, paths, manifest);
+}
+
+/** A run that has had all the time or updates that its config gives it would end again at once. */
+function refuseAtItsEnd(id: string, paths: RunPaths, { stop }: Config): void {
+  const { checkpoint } = loadCheckpoint(paths.checkpoints);
+  if (checkpoint === null) return;
+  const { elapsedS, iteration } = checkpoint;
+  const minutes = elapsedS / 60;
+  if (stop.minutes !== null && minutes >= stop.minutes) {
+    throw new LabError('usage', {
+      message: `run ${id} has reached its end: ${minutes.toFixed(1)} of ${stop.minutes} minutes`,
+      hint: `give it more in all: agentrl-lab resume ${id} --minutes ${Math.ceil(minutes + 10)}`,
+    });
+  }
+  if (stop.iterations !== null && iteration >= stop.iterations) {
+    throw new LabError('usage', {
+      message: `run ${id} has reached its end: iteration ${iteration} of ${stop.iterations}`,
+      hint: `give it more in all: agentrl-lab resume ${id} --iterations ${iteration + 100}`,
+    });
+  }
 }
 
 /** The last lines of the run process's log; empty when there are none. */
@@ -109,7 +133,8 @@ async function launch(runsDirectory: string, paths: RunPaths, manifest: RunManif
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (!(await answers(manifest))) {
     if (ended !== null) throw notStarted(paths, manifest, ended);
-    if (Date.now() > deadline) {
+    // One that holds its lock is at work, if only on the index of very many episodes.
+    if (Date.now() > deadline && !isRunLive(paths)) {
       child.kill('SIGKILL');
       throw notStarted(paths, manifest, `it did not answer within ${START_TIMEOUT_MS / 1000} s`);
     }

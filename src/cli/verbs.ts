@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { LabError } from '../domain/error.ts';
 import { LAB_VERSION } from '../domain/lab-version.ts';
 import { nearest } from '../domain/nearest.ts';
-import { type ControlOptions, pauseRun, setKnobs, stopRun } from './control.ts';
+import { type ControlOptions, checkpointRun, pauseRun, setKnobs, stopRun } from './control.ts';
 import { type FsckOptions, fsckRun } from './fsck.ts';
 import { printConfig, printEpisode, printEpisodes, printRuns } from './inspect.ts';
 import { DEFAULT_RUNS_DIRECTORY, rememberRunsDirectory } from './lab-command.ts';
@@ -136,6 +136,15 @@ function addControlVerbs(program: Command): void {
     .action(
       async (run: string | undefined, _options, command: Command) =>
         await stopRun(run, command.optsWithGlobals<ControlOptions>()),
+    );
+  program
+    .command('checkpoint')
+    .argument('[run]', 'default: the newest live run')
+    .description('write a checkpoint now')
+    .addOption(jsonOption())
+    .action(
+      async (run: string | undefined, _options, command: Command) =>
+        await checkpointRun(run, command.optsWithGlobals<ControlOptions>()),
     );
   program
     .command('set')

@@ -56,7 +56,8 @@ export const evaluationSchema = z.object({
 });
 export type Evaluation = Readonly<z.infer<typeof evaluationSchema>>;
 
-/** One row of metrics: one PPO update phase. Rates are over the batch's episodes unless said otherwise. */
+/** One row of metrics: one PPO update phase. Rates and means of episodes are over the training
+ * episodes stored since the update before. */
 export const iterationMetricsSchema = z.object({
   iteration: z.int().positive(),
   policyVersion: z.int().nonnegative(),
@@ -104,7 +105,7 @@ export type IterationMetrics = Readonly<z.infer<typeof iterationMetricsSchema>>;
 /** A knob that was turned: recorded when the trainer has taken it over. */
 export const knobChangeSchema = z.object({
   time: z.number(),
-  /** Who asked: user@host of a person, `config`, or `controller`. */
+  /** Who asked: user@host of a person, or `config`. */
   who: z.string(),
   knob: knobNameSchema,
   from: z.number(),
@@ -121,7 +122,7 @@ export const EVENT_LEVELS = ['info', 'warning', 'error'] as const;
 export const runEventSchema = z.object({
   time: z.number(),
   level: z.enum(EVENT_LEVELS),
-  /** Short stable name: `worker-died`, `trainer-restarted`, `checkpoint`, … */
+  /** Short stable name: `worker-died`, `trainer-died`, `checkpoint`, … */
   kind: z.string(),
   /** What it happened to: `worker 1@local`, `trainer`, … */
   subject: z.string(),

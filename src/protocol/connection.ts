@@ -15,10 +15,8 @@ export interface ConnectionOptions<Incoming> {
 
 /** One end of a framed, validated message stream. */
 export interface Connection<Outgoing extends object> {
-  /** Queues a message. Returns false when the stream asks to wait for `drained`. */
-  send(message: Outgoing, attachments?: Attachments): boolean;
-  /** Bytes handed to `send` that the operating system has not taken yet. */
-  pendingBytes(): number;
+  /** Queues a message; how much may be under way is agreed by the messages themselves. */
+  send(message: Outgoing, attachments?: Attachments): void;
   close(): void;
 }
 
@@ -55,14 +53,11 @@ export function connect<Incoming, Outgoing extends object>(
   output.write(PREAMBLE);
   return {
     send(message, attachments) {
-      if (closed || output.destroyed || output.writableEnded) return true;
-      let ready = true;
+      if (closed || output.destroyed || output.writableEnded) return;
       output.cork();
-      for (const chunk of encodeFrame(message, attachments)) ready = output.write(chunk);
+      for (const chunk of encodeFrame(message, attachments)) output.write(chunk);
       output.uncork();
-      return ready;
     },
-    pendingBytes: () => output.writableLength,
     close() {
       closed = true;
       output.end();

@@ -50,6 +50,7 @@ const { writeSync } = require('node:fs');
 const state = new Int32Array(workerData.state);
 let seen = 0;
 let since = Date.now();
+let last = Date.now();
 let said = 0;
 function say(kind, ms) {
   const line = [workerData.prefix, kind, Atomics.load(state, 1), Atomics.load(state, 2), ms].join(' ');
@@ -59,6 +60,10 @@ setInterval(() => {
   if (process.ppid !== workerData.parent) process.kill(process.pid, 'SIGKILL');
   const count = Atomics.load(state, 0);
   const now = Date.now();
+  // The whole machine, or this process, was asleep: that is not the main thread's doing.
+  const slept = now - last > 2000;
+  last = now;
+  if (slept) { since = now; said = now; return; }
   if (count !== seen || count % 2 === 0) { seen = count; since = now; said = now; return; }
   if (now - since >= workerData.limitMs) { say('stuck', now - since); process.kill(process.pid, 'SIGKILL'); }
   if (now - said >= workerData.sayMs) { say('busy', now - since); said = now; }

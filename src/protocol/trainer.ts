@@ -58,6 +58,8 @@ export const toTrainerSchema = z.discriminatedUnion('type', [
     settings: trainerSettingsSchema,
     knobs: knobValuesSchema,
     state: trainerStateSchema.nullable(),
+    /** Number of the next update. */
+    iteration: z.int().positive(),
   }),
   z.object({ type: z.literal('samples'), samples: samplesSchema }),
   /** Train on the samples sent since the last update. */

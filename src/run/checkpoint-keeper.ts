@@ -19,12 +19,12 @@ export interface CheckpointSources {
 /** Writes checkpoints of a run's newest good state. */
 export class CheckpointKeeper {
   readonly #directory: string;
-  readonly #options: Config['checkpoint'];
+  readonly #config: Pick<Config, 'checkpoint' | 'knobs'>;
   readonly #sources: CheckpointSources;
 
-  constructor(directory: string, options: Config['checkpoint'], sources: CheckpointSources) {
+  constructor(directory: string, config: Pick<Config, 'checkpoint' | 'knobs'>, sources: CheckpointSources) {
     this.#directory = directory;
-    this.#options = options;
+    this.#config = config;
     this.#sources = sources;
   }
 
@@ -43,8 +43,17 @@ export class CheckpointKeeper {
     const { iteration, elapsedS, evaluations } = progress;
     const name = writeCheckpoint(
       this.#directory,
-      { iteration, elapsedS, evaluations, curriculum, trainer: state, weights, optimiser },
-      this.#options.keep,
+      {
+        iteration,
+        elapsedS,
+        evaluations,
+        curriculum,
+        trainer: state,
+        configKnobs: this.#config.knobs,
+        weights,
+        optimiser,
+      },
+      this.#config.checkpoint.keep,
     );
     store.sync();
     journal.event('info', 'checkpoint', 'run', `wrote checkpoint ${name}`);
@@ -53,7 +62,7 @@ export class CheckpointKeeper {
 
   /** Writes one after every so many iterations. */
   afterIteration(iteration: number): void {
-    if (iteration % this.#options.every === 0) this.tryWrite();
+    if (iteration % this.#config.checkpoint.every === 0) this.tryWrite();
   }
 
   /** Writes one if there is anything to keep; failing is bad, but no reason to lose the run. */

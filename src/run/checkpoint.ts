@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errorText, LabError } from '../domain/error.ts';
+import { knobValuesSchema } from '../domain/knob.ts';
 import { evaluationSchema } from '../domain/run.ts';
 import { trainerStateSchema } from '../protocol/trainer.ts';
+import { syncDirectory } from '../store/atomic-file.ts';
 import { curriculumStateSchema } from './curriculum.ts';
 import type { TrainerSnapshot } from './trainer-link.ts';
 
@@ -15,6 +17,8 @@ const stateSchema = z.object({
   iteration: z.int().nonnegative(),
   elapsedS: z.number(),
   trainer: trainerStateSchema,
+  /** The config's knobs when it was written. */
+  configKnobs: knobValuesSchema,
   curriculum: curriculumStateSchema,
   /** The newest evaluation in each action mode. */
   evaluations: z.array(evaluationSchema),
@@ -25,7 +29,7 @@ const stateSchema = z.object({
 });
 type StoredState = z.infer<typeof stateSchema>;
 
-/** Everything that the next update depends on. */
+/** Everything of a run but its samples: those of episodes that were waiting for an update are gone, the episodes stay. */
 export type Checkpoint = Readonly<Omit<StoredState, 'format' | 'files'>> & {
   readonly weights: Uint8Array;
   readonly optimiser: Uint8Array;
@@ -58,8 +62,12 @@ export function writeCheckpoint(directory: string, checkpoint: Checkpoint, keep:
   writeFileSync(join(temporary, 'optimiser.f32'), optimiser, { flush: true });
   writeFileSync(join(temporary, 'state.json'), JSON.stringify(stored), { flush: true });
   const target = join(directory, name);
-  rmSync(target, { recursive: true, force: true });
+  const replaced = join(directory, `.${name}.old`);
+  rmSync(replaced, { recursive: true, force: true });
+  if (existsSync(target)) renameSync(target, replaced);
   renameSync(temporary, target);
+  syncDirectory(directory);
+  rmSync(replaced, { recursive: true, force: true });
   for (const old of listCheckpoints(directory).slice(keep)) {
     rmSync(join(directory, old), { recursive: true, force: true });
   }

@@ -121,6 +121,11 @@ export class ChildLink<Outgoing extends object, Incoming extends { readonly type
     this.#failures = 0;
   }
 
+  /** Its silence until now is nobody's fault: this process was asleep itself. */
+  excuse(): void {
+    this.#lastSeen = Date.now();
+  }
+
   /** Kills it if it has been silent for too long; to be called a few times a second. */
   checkHeartbeat(): void {
     if (this.#child === null) return;
@@ -136,10 +141,6 @@ export class ChildLink<Outgoing extends object, Incoming extends { readonly type
     if (this.#state !== 'dead') return;
     this.#failures = 0;
     this.start();
-  }
-
-  kill(): void {
-    this.#child?.kill();
   }
 
   /** Asks it to end, and kills its process group when it has not within `graceMs`. Resolves when it is gone. */

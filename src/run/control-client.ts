@@ -23,7 +23,8 @@ export interface ControlClient {
   stop(): Promise<void>;
   /** Resolves when the trainer has said at which minibatch the new values apply. */
   set(knobs: Readonly<Partial<Record<KnobName, number>>>): Promise<KnobChange[]>;
-  checkpoint(): Promise<void>;
+  /** Has the run write a checkpoint now; resolves with its name. */
+  checkpoint(): Promise<string>;
   close(): void;
 }
 
@@ -79,7 +80,7 @@ export async function connectControl(manifest: RunManifest): Promise<ControlClie
     resume: async () => void (await request({ command: 'resume', who })),
     stop: async () => void (await request({ command: 'stop', who })),
     set: async (knobs) => z.array(knobChangeSchema).parse(await request({ command: 'set', who, knobs })),
-    checkpoint: async () => void (await request({ command: 'checkpoint', who })),
+    checkpoint: async () => z.string().parse(await request({ command: 'checkpoint', who })),
     close: () => void socket.destroy(),
   };
 }

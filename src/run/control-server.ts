@@ -21,8 +21,11 @@ export class ControlServer {
       socket.on('close', () => this.#clients.delete(socket));
       // A client may go away at any time; that is no error of the run's.
       socket.on('error', () => socket.destroy());
-      socket.on('data', () => {
-        if (socket.readableLength > MAX_LINE_BYTES) socket.destroy();
+      let open = 0;
+      socket.on('data', (chunk: Buffer) => {
+        const end = chunk.lastIndexOf('\n');
+        open = end < 0 ? open + chunk.byteLength : chunk.byteLength - end - 1;
+        if (open > MAX_LINE_BYTES) socket.destroy();
       });
       readSocketLines(socket, (line) => void answer(socket, line, handler));
     });

@@ -26,7 +26,9 @@ export class Ending {
   /** Whether something in progress is to be finished first. */
   waits({ evaluating, updating, trainerReady }: Situation): boolean {
     if (evaluating && this.#kind === 'finished') return true;
-    return updating && trainerReady && Date.now() - this.#since < UPDATE_GRACE_MS;
+    if (!updating || !trainerReady) return false;
+    // The final evaluation is of one policy version: it cannot begin while another one is being made.
+    return this.#kind === 'finished' || Date.now() - this.#since < UPDATE_GRACE_MS;
   }
 
   /** True once, for a run that reached its own end: it is evaluated a last time. */

@@ -31,7 +31,9 @@ export function mustHold(now: Situation, { overlap, batchSteps, queueMiB }: Samp
   if (now.hardPaused || ['starting', 'paused', 'stalled'].includes(now.state)) return true;
   // What is in flight is finished before the run rests: it waits for nothing but the trainer.
   if (now.evaluating || (now.state === 'pausing' && !now.updating)) return false;
-  if (now.ending !== null || now.queuedBytes >= queueMiB * 2 ** 20) return true;
+  // A queue without a whole batch is never full: nothing would ever take from it.
+  const full = now.queuedBytes >= queueMiB * 2 ** 20 && now.queuedSteps >= batchSteps;
+  if (now.ending !== null || full) return true;
   return now.updating && (!overlap || now.queuedSteps >= batchSteps);
 }
 

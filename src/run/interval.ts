@@ -8,11 +8,14 @@ export class Interval {
   #truncated = 0;
   #successes = 0;
   #steps = 0;
+  #timedSteps = 0;
   #reward = 0;
 
-  add(summary: EpisodeSummary): void {
+  /** `timed`: its steps were taken in time that counts for throughput. */
+  add(summary: EpisodeSummary, timed: boolean): void {
     this.#episodes++;
     this.#steps += summary.steps;
+    if (timed) this.#timedSteps += summary.steps;
     if (summary.trust === 'void') {
       this.#void++;
       return;
@@ -23,12 +26,9 @@ export class Interval {
     this.#reward += summary.reward ?? 0;
   }
 
-  get steps(): number {
-    return this.#steps;
-  }
-
-  get episodes(): number {
-    return this.#episodes;
+  /** Steps that count for throughput. */
+  get timedSteps(): number {
+    return this.#timedSteps;
   }
 
   get voidShare(): number {

@@ -1,12 +1,14 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
 import { errorText, errorWithHint, LabError } from '../domain/error.ts';
 import type { RunManifest } from '../domain/run.ts';
 import type { ControlRequest } from '../protocol/control.ts';
-import { openRunStore } from '../store/index-writer.ts';
+import { openRunStore, type RunStore } from '../store/index-writer.ts';
 import { lockRun, type RunPaths, readManifest, runPaths, writeManifest } from '../store/run-directory.ts';
-import { loadCheckpoint } from './checkpoint.ts';
+import { type Checkpoint, loadCheckpoint } from './checkpoint.ts';
+import { applyConfigKnobs } from './config-knobs.ts';
 import { ControlServer } from './control-server.ts';
 import { Run } from './run.ts';
 
@@ -39,17 +41,7 @@ async function work(manifest: RunManifest): Promise<void> {
   const { config } = loadConfig(readFileSync(paths.config, 'utf8'), { file: paths.config });
   const store = openRunStore(paths);
   try {
-    const { checkpoint, skipped } = loadCheckpoint(paths.checkpoints);
-    for (const error of skipped) {
-      log(`warning checkpoint-skipped: ${error.message}`);
-      store.appendEvent({
-        time: Date.now(),
-        level: 'warning',
-        kind: 'checkpoint-skipped',
-        subject: 'run',
-        message: `${error.message}; an older checkpoint is used`,
-      });
-    }
+    const checkpoint = findStart(store, config);
     const run = new Run({ config, manifest, paths, store, checkpoint, log });
     const server = new ControlServer(manifest.socket, async (request) => await answer(run, request));
     writeManifest(paths, { ...manifest, state: 'starting', reason: null });
@@ -62,6 +54,26 @@ async function work(manifest: RunManifest): Promise<void> {
   } finally {
     store.close();
   }
+}
+
+/** The checkpoint to go on from, null for a run that begins; what was passed over or changed on the way is recorded. */
+function findStart(store: RunStore, config: Config): Checkpoint | null {
+  const { checkpoint, skipped } = loadCheckpoint(paths.checkpoints);
+  const time = Date.now();
+  for (const { message } of skipped) {
+    log(`warning checkpoint-skipped: ${message}`);
+    store.appendEvent({
+      time,
+      level: 'warning',
+      kind: 'checkpoint-skipped',
+      subject: 'run',
+      message: `${message}; an older checkpoint is used`,
+    });
+  }
+  if (checkpoint === null) return null;
+  const start = applyConfigKnobs(checkpoint, config.knobs, time);
+  for (const change of start.changes) store.appendKnobChange(change);
+  return start.checkpoint;
 }
 
 async function answer(run: Run, request: ControlRequest): Promise<unknown> {

@@ -29,6 +29,7 @@ export class Progress {
   #intervalSince: number;
   #updateSince = 0;
   #evaluationSince = 0;
+  #evaluating = false;
   #evalS = 0;
   policyVersion = 0;
 
@@ -70,7 +71,7 @@ export class Progress {
 
   /** A training episode has been stored. */
   add(summary: EpisodeSummary): void {
-    this.#interval.add(summary);
+    this.#interval.add(summary, !this.#evaluating);
     const { episodes, envSteps, voidEpisodes } = this.#totals;
     this.#totals = {
       episodes: episodes + 1,
@@ -89,9 +90,11 @@ export class Progress {
 
   beginEvaluation(): void {
     this.#evaluationSince = this.#watch.seconds();
+    this.#evaluating = true;
   }
 
   finishEvaluation(results: readonly Evaluation[]): void {
+    this.#evaluating = false;
     this.#evalS += this.#watch.seconds() - this.#evaluationSince;
     for (const result of results) this.#evaluations.set(result.mode, result);
   }
@@ -111,7 +114,7 @@ export class Progress {
       policyVersion: this.policyVersion,
       time: Date.now(),
       elapsedS: now,
-      envStepsPerS: this.#interval.steps / Math.max(1e-3, now - this.#intervalSince - evalS),
+      envStepsPerS: this.#interval.timedSteps / Math.max(1e-3, now - this.#intervalSince - evalS),
       batchEpisodes: this.#batch.episodes,
       batchSteps: this.#batch.steps,
       voidShare: this.#interval.voidShare,

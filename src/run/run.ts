@@ -37,6 +37,10 @@ const TICK_MS = 200;
 const CHILD_GRACE_MS = 3000;
 /** Rejected updates in a row after which the run waits for somebody. */
 const MAX_REJECTED = 3;
+/** Reasons to stall that keep an evaluation from ending. */
+const ENDLESS: ReadonlySet<string> = new Set(['store-failed', 'workers-given-up']);
+/** A tick that comes so late says that the machine or this process was asleep. */
+const ASLEEP_MS = 2000;
 
 /**
  * The core of the run process: hands out tasks, takes episodes in, has the trainer update, spreads weights, evaluates,
@@ -63,6 +67,7 @@ export class Run {
   #hardPaused = false;
   #closing = false;
   #ticker: NodeJS.Timeout | null = null;
+  #lastTick = Date.now();
 
   constructor(options: RunOptions) {
     const { config, paths, store, checkpoint } = options;
@@ -89,7 +94,7 @@ export class Run {
     });
     this.#trainer = this.#createTrainer();
     this.#workers = this.#createWorkers();
-    this.#checkpoints = new CheckpointKeeper(paths.checkpoints, config.checkpoint, {
+    this.#checkpoints = new CheckpointKeeper(paths.checkpoints, config, {
       trainer: this.#trainer,
       dispatcher: this.#dispatcher,
       progress: this.#progress,
@@ -128,7 +133,8 @@ export class Run {
   pause(who: string, now: boolean): void {
     this.#ending.refuse(this.#journal.manifest.id);
     const { state } = this.#journal.manifest;
-    if (state === 'paused' || (state === 'pausing' && !now)) return;
+    // A stalled run rests already.
+    if (state === 'paused' || (['pausing', 'stalled'].includes(state) && !now)) return;
     this.#journal.event('info', 'pause', 'run', `${now ? 'paused at once' : 'asked to pause'} by ${who}`);
     this.#hardPaused = now;
     this.#trainer.setPaused(now);
@@ -146,7 +152,8 @@ export class Run {
     this.#breaker.reset();
     this.#trainer.setPaused(false);
     this.#workers.revive();
-    this.#trainer.revive();
+    const dropped = this.#trainer.revive();
+    if (dropped > 0) this.#journal.event('warning', 'batch-dropped', 'trainer', `${dropped} episodes`);
     this.#setState(this.#ready() ? 'running' : 'starting', null);
     this.#intake.flush();
     this.#advance();
@@ -174,6 +181,7 @@ export class Run {
     return new TrainerLink({
       ...trainerOptions(this.#config),
       snapshot: this.#checkpointed === null ? null : snapshotOf(this.#checkpointed),
+      nextIteration: () => this.#progress.iteration + 1,
       onReady: ({ state, weights }) => {
         this.#progress.policyVersion = state.policyVersion;
         this.#workers.broadcast(state.policyVersion, weights);
@@ -325,13 +333,16 @@ export class Run {
 
   #advanceEnding(kind: EndKind): void {
     if (this.#ending.waits(this.#situation())) return;
-    if (this.#ending.takeFinalEvaluation() && this.#ready() && this.#evaluation.begin()) return;
+    const canEvaluate = this.#workers.readyCount > 0 && this.#dispatcher.ready;
+    if (this.#ending.takeFinalEvaluation() && canEvaluate && this.#evaluation.begin()) return;
     void this.#close(kind);
   }
 
   #tick(): void {
-    this.#workers.checkHeartbeats();
-    this.#trainer.checkHeartbeat();
+    const asleep = Date.now() - this.#lastTick > ASLEEP_MS;
+    this.#lastTick = Date.now();
+    this.#workers.checkHeartbeats(asleep);
+    this.#trainer.checkHeartbeat(asleep);
     const { minutes } = this.#config.stop;
     if (minutes !== null && this.#progress.elapsedS >= minutes * 60) this.#finish();
     this.#advance();
@@ -358,6 +369,8 @@ export class Run {
   }
 
   #stall(kind: string, subject: string, reason: string): void {
+    // Without workers or a store the final evaluation would never end, and nobody would be asked.
+    if (this.#ending.kind === 'finished' && ENDLESS.has(kind)) this.#fail(kind, subject, reason);
     if (this.#ending.kind !== null || this.#journal.manifest.state === 'stalled') return;
     this.#setState('stalled', reason);
     this.#workers.setHeld(true);

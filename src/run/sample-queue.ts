@@ -23,8 +23,9 @@ export class SampleQueue {
   }
 
   /** Takes in a trainable episode, but for its body: that is for the store. */
-  push({ summary, bytes, bootstrapValue, attachments }: DeliveredEpisode): void {
+  push({ summary, bootstrapValue, attachments }: DeliveredEpisode): void {
     const { body: _body, ...tensors } = attachments;
+    const bytes = Object.values(tensors).reduce((sum, tensor) => sum + tensor.byteLength, 0);
     const { id, steps, terminated } = summary;
     this.#items.push({ header: { id, steps, terminated, bootstrapValue }, tensors, bytes });
     this.#steps += steps;

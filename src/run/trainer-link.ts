@@ -28,6 +28,8 @@ export interface TrainerLinkOptions {
   /** Knobs of a run that begins; a snapshot brings its own. */
   readonly knobs: KnobValues;
   readonly snapshot: TrainerSnapshot | null;
+  /** Number of the run's next update. */
+  readonly nextIteration: () => number;
   readonly onReady: (snapshot: TrainerSnapshot) => void;
   readonly onUpdated: (iteration: number, metrics: UpdateMetrics) => void;
   readonly onRejected: (iteration: number, reason: string) => void;
@@ -105,12 +107,18 @@ export class TrainerLink {
     this.#link.start();
   }
 
-  checkHeartbeat(): void {
-    this.#link.checkHeartbeat();
+  /** Kills a trainer that has been silent for too long, but not after this process was `asleep` itself. */
+  checkHeartbeat(asleep: boolean): void {
+    if (asleep) this.#link.excuse();
+    else this.#link.checkHeartbeat();
   }
 
-  revive(): void {
+  /** Starts a trainer that was given up once more, without the batch in hand: that may be what it died of. */
+  revive(): number {
+    const dropped = this.#link.state === 'dead' ? (this.#update?.batch.length ?? 0) : 0;
+    if (dropped > 0) this.#update = null;
     this.#link.revive();
+    return dropped;
   }
 
   /** Trains on a batch. It is kept until the answer has come, and sent again to a restarted trainer. */
@@ -151,7 +159,13 @@ export class TrainerLink {
     const { settings } = this.#options;
     const from = this.#snapshot;
     this.#link.send(
-      { type: 'start', settings, knobs: this.knobs, state: from?.state ?? null },
+      {
+        type: 'start',
+        settings,
+        knobs: this.knobs,
+        state: from?.state ?? null,
+        iteration: this.#options.nextIteration(),
+      },
       from === null ? {} : { weights: from.weights, optimiser: from.optimiser },
     );
   }

@@ -85,10 +85,6 @@ export class WorkerPool {
     return this.#members.filter(({ link }) => link.state === 'dead').map(({ link }) => link.name);
   }
 
-  get held(): boolean {
-    return this.#held;
-  }
-
   name(worker: number): string {
     return this.#members[worker]?.link.name ?? `worker ${worker}`;
   }
@@ -108,8 +104,7 @@ export class WorkerPool {
 
   /** Environment steps per second over the last seconds, all workers. */
   stepsPerS(): number {
-    const since = Date.now() - RATE_WINDOW_MS;
-    while ((this.#recent[0]?.time ?? since) < since) this.#recent.shift();
+    this.#forgetOld();
     const steps = this.#recent.reduce((sum, entry) => sum + entry.steps, 0);
     return (steps * 1000) / RATE_WINDOW_MS;
   }
@@ -118,8 +113,12 @@ export class WorkerPool {
     for (const { link } of this.#members) link.start();
   }
 
-  checkHeartbeats(): void {
-    for (const { link } of this.#members) link.checkHeartbeat();
+  /** Kills workers that have been silent for too long, but none after this process was `asleep` itself. */
+  checkHeartbeats(asleep: boolean): void {
+    for (const { link } of this.#members) {
+      if (asleep) link.excuse();
+      else link.checkHeartbeat();
+    }
   }
 
   revive(): void {
@@ -164,6 +163,12 @@ export class WorkerPool {
 
   async stop(graceMs: number): Promise<void> {
     await Promise.all(this.#members.map(async ({ link }) => await link.stop({ type: 'stop' }, graceMs)));
+  }
+
+  /** Also when nobody asks for the rate: a run may be alone for days. */
+  #forgetOld(): void {
+    const since = Date.now() - RATE_WINDOW_MS;
+    while ((this.#recent[0]?.time ?? since) < since) this.#recent.shift();
   }
 
   #createMember(options: WorkerPoolOptions, host: HostSpec, settings: WorkerSettings): Member {
@@ -227,6 +232,7 @@ export class WorkerPool {
       case 'report':
         member.report = message.report;
         this.#recent.push({ time: Date.now(), steps: message.report.steps });
+        this.#forgetOld();
         break;
       case 'hello':
         break;

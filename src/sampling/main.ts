@@ -55,7 +55,7 @@ async function start(settings: WorkerSettings): Promise<void> {
     settings,
     definition,
     lifeline: startLifeline(settings.stepTimeoutMs),
-    send: (message, attachments) => void connection.send(message, attachments),
+    send: (message, attachments) => connection.send(message, attachments),
   });
   worker = created;
   setInterval(() => {

@@ -69,6 +69,8 @@ export class Slot {
   #random: RandomStream = createRandom(0);
   #ending: Ending | null = null;
   #startedAt = 0;
+  /** ms for which the episode was held: they count neither as its length nor against its time limit. */
+  #stoodStillMs = 0;
   #busySince = 0;
   #firstPolicyVersion = 0;
   #policyVersion = 0;
@@ -107,6 +109,9 @@ export class Slot {
     this.#assignment = assignment;
     this.#generation++;
     this.#startedAt = Date.now();
+    this.#stoodStillMs = 0;
+    this.#firstPolicyVersion = 0;
+    this.#policyVersion = 0;
     this.#recorder.clear();
     this.#samples.clear();
     this.#aggregator.reset();
@@ -155,6 +160,11 @@ export class Slot {
     const { stepTimeoutMs } = this.#context.settings;
     if (this.#state !== 'busy' || now - this.#busySince < stepTimeoutMs) return;
     this.fail('env_timeout', `no answer from the environment within ${stepTimeoutMs} ms`);
+  }
+
+  /** The worker was held for so long; an episode that is under way has stood still. */
+  stoodStill(ms: number): void {
+    if (this.#state !== 'free') this.#stoodStillMs += ms;
   }
 
   async close(): Promise<void> {
@@ -230,10 +240,14 @@ export class Slot {
     if (this.#recorder.steps.length >= settings.maxSteps) {
       return { ...truncated, failure: 'max_steps', detail: `limit of ${settings.maxSteps} steps` };
     }
-    if (Date.now() - this.#startedAt >= settings.episodeTimeoutMs) {
+    if (this.#wallMs() >= settings.episodeTimeoutMs) {
       return { ...truncated, failure: 'wall_clock', detail: `limit of ${settings.episodeTimeoutMs} ms` };
     }
     return null;
+  }
+
+  #wallMs(): number {
+    return Math.max(0, Date.now() - this.#startedAt - this.#stoodStillMs);
   }
 
   #rebuild(): void {
@@ -265,7 +279,7 @@ export class Slot {
       policyVersion: this.#policyVersion,
       steps: steps.length,
       startedAt: this.#startedAt,
-      wallMs: Date.now() - this.#startedAt,
+      wallMs: this.#wallMs(),
       terminated: ending.terminated,
       truncated: ending.truncated,
       success: ending.success,

@@ -32,6 +32,7 @@ export class SamplingWorker {
   #claimed = 0;
   #unacked = 0;
   #held = true;
+  #heldSince = Date.now();
   #stopped = false;
   #policyVersion = -1;
   #times = { encodeMs: 0, inferenceMs: 0, stepMs: 0, recordMs: 0, idleMs: 0 };
@@ -82,10 +83,15 @@ export class SamplingWorker {
   }
 
   hold(): void {
+    if (!this.#held) this.#heldSince = Date.now();
     this.#held = true;
   }
 
   go(): void {
+    if (this.#held) {
+      const ms = Date.now() - this.#heldSince;
+      for (const slot of this.#slots) slot.stoodStill(ms);
+    }
     this.#held = false;
     this.#claim();
     this.#wake();

@@ -32,7 +32,7 @@ describe('defaults', () => {
         ssh: null,
         sshOptions: [],
         roles: ['worker', 'trainer'],
-        workers: 1,
+        workers: 2,
         command: null,
       },
     ]);
@@ -96,7 +96,7 @@ it('the effective config loads again to the same config', () => {
   fc.assert(
     fc.property(
       options,
-      fc.integer({ min: 1, max: 500 }),
+      fc.integer({ min: 2, max: 500 }),
       fc.double({ min: 0.01, max: 1, noNaN: true }),
       (env, slots, clip) => {
         const source = JSON.stringify({ env: { options: env }, sampling: { slots }, knobs: { clip } });

@@ -133,3 +133,32 @@ describe('set', () => {
     expect((await client.status()).knobs.lr).toBe(0.001);
   });
 });
+
+describe('resume', () => {
+  it('of a run that has reached its end says how to give it more', async () => {
+    const run = await lab.run({ ...TINY, stop: { minutes: null, iterations: 1 } });
+    await lab.untilEmpty(60_000);
+    const refused = await lab.cli('resume', run.id, '--detach');
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(/has reached its end: iteration 1 of 1[^]*--iterations 101/u);
+    expect((await lab.cli('resume', run.id, '--detach', '--iterations', '2')).code).toBe(0);
+    await lab.untilEmpty(60_000);
+    expect(run.manifest()).toMatchObject({ state: 'finished', attempt: 2 });
+    expect(run.iterations()).toEqual([1, 2]);
+  });
+
+  it('keeps a knob that was turned, and takes over one that is set with it', async () => {
+    const run = await lab.run(TINY);
+    await run.untilIteration(1);
+    expect((await lab.cli('set', 'clip=0.11', 'entropy=0.03')).code).toBe(0);
+    await run.stop();
+    const { code } = await lab.cli('resume', run.id, '--detach', '--set', 'entropy=0.02');
+    expect(code).toBe(0);
+    const { knobs } = await run.until('running again', ({ state, attempt }) => {
+      return state === 'running' && attempt === 2;
+    });
+    expect(knobs).toMatchObject({ clip: 0.11, entropy: 0.02 });
+    const newest = run.read((reader) => reader.knobChanges().at(-1));
+    expect(newest).toMatchObject({ who: 'config', knob: 'entropy', from: 0.03, to: 0.02, minibatch: 0 });
+  });
+});

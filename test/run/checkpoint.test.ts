@@ -26,6 +26,7 @@ function checkpoint(iteration: number): Checkpoint {
       knobs: initialKnobs(),
       random: [1, 2, 3, 4],
     },
+    configKnobs: initialKnobs(),
     curriculum: { success: { reference: 0.5 }, random: [5, 6, 7, 8] },
     evaluations: [],
     weights: new Uint8Array([iteration, 1, 2, 3]),
@@ -53,6 +54,13 @@ describe('checkpoints', () => {
     for (const iteration of [0, 20, 40, 60]) write(iteration, 2);
     expect(listCheckpoints(directory)).toEqual(['it-00000060', 'it-00000040']);
     expect(readdirSync(directory).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+
+  it('one of the same iteration takes the place of the one before, and leaves nothing else', () => {
+    write(20);
+    writeCheckpoint(directory, { ...checkpoint(20), elapsedS: 99 }, 3);
+    expect(loadCheckpoint(directory).checkpoint?.elapsedS).toBe(99);
+    expect(readdirSync(directory)).toEqual(['it-00000020']);
   });
 
   it('a damaged newest one is passed over, and said', () => {

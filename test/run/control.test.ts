@@ -102,6 +102,15 @@ describe('the control socket', () => {
     client.close();
   });
 
+  it('a request without an end is cut off before it fills the memory', async () => {
+    const closed = await new Promise<boolean>((resolve) => {
+      const socket = createConnection(manifest.socket, () => socket.write('x'.repeat(100_000)));
+      socket.on('error', () => undefined);
+      socket.on('close', () => resolve(true));
+    });
+    expect(closed).toBe(true);
+  });
+
   it('a run that goes away fails what is waiting, and says how to go on', async () => {
     const client = await connectControl(manifest);
     await server.close();

@@ -48,8 +48,12 @@ describe('the flow of a run', () => {
     expect(mustHold({ ...updating, queuedSteps: 100 }, { ...sampling, overlap: true })).toBe(true);
   });
 
+  it('a queue without a whole batch is never full, or nothing would ever be taken from it', () => {
+    expect(mustHold({ ...running, queuedBytes: 2 ** 30, queuedSteps: 99 }, sampling)).toBe(false);
+  });
+
   it('sampling stands still when the queue is full, or the run rests', () => {
-    expect(mustHold({ ...running, queuedBytes: 2 ** 20 }, sampling)).toBe(true);
+    expect(mustHold({ ...running, queuedBytes: 2 ** 20, queuedSteps: 100 }, sampling)).toBe(true);
     for (const state of ['starting', 'paused', 'stalled'] as const) {
       expect(mustHold({ ...running, state }, sampling)).toBe(true);
     }

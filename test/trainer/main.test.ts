@@ -84,6 +84,7 @@ class Trainer {
         settings,
         knobs: { ...initialKnobs(), minibatch: 16, ...knobs },
         state: from?.state ?? null,
+        iteration: (from?.state.policyVersion ?? 0) + 1,
       },
       from?.attachments,
     );

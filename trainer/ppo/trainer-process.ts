@@ -47,6 +47,8 @@ export class TrainerProcess {
   /** Between two minibatches of a paused update. */
   #isResting = false;
   #isPaused = false;
+  /** How long the update in progress has rested so far. */
+  #restedMs = 0;
   #isStopping = false;
   #wake: () => void = () => undefined;
   #work: Promise<void> = Promise.resolve();
@@ -114,7 +116,7 @@ export class TrainerProcess {
     for (const change of this.#started().knobs.apply(at)) this.#outlets.send({ type: 'knob', change });
   }
 
-  async #start({ settings, knobs, state }: Start, attachments: Attachments): Promise<void> {
+  async #start({ settings, knobs, state, iteration }: Start, attachments: Attachments): Promise<void> {
     const stepper = await GradientStepper.create(settings.policy, settings, settings.threads);
     const flat = state === null ? freshWeights(settings) : receivedWeights(attachments);
     stepper.load(flat);
@@ -127,8 +129,7 @@ export class TrainerProcess {
       adamStep: state?.adamStep ?? 0,
       random: state?.random ?? createRandom(deriveSeed(settings.seed, 'minibatches')).getState(),
     };
-    // The best guess until an update says its number: updates are numbered from 1, and few are rejected.
-    this.#iteration = this.#session.policyVersion + 1;
+    this.#iteration = iteration;
     this.#outlets.send({ type: 'ready', state: this.#state() }, this.#attachments());
   }
 
@@ -139,6 +140,7 @@ export class TrainerProcess {
   async #update(iteration: number): Promise<void> {
     const session = this.#started();
     const started = performance.now();
+    this.#restedMs = 0;
     const batch = joinEpisodes(
       session.settings.policy,
       this.#episodes,
@@ -153,7 +155,7 @@ export class TrainerProcess {
     const start = { ...session.flat, adamStep: session.adamStep, random };
     const outcome = await runUpdate(session.stepper, batch, start, this.#control());
     this.#isUpdating = false;
-    this.#iteration = iteration + 1;
+    this.#iteration = outcome.kind === 'updated' ? iteration + 1 : iteration;
     this.#minibatch = 0;
     if (outcome.kind !== 'updated') {
       this.#applyKnobs();
@@ -166,7 +168,7 @@ export class TrainerProcess {
     this.#accept(session, outcome);
     // Before the state is sent, so that it has them.
     this.#applyKnobs();
-    const metrics = { ...outcome.metrics, updateS: (performance.now() - started) / 1000 };
+    const metrics = { ...outcome.metrics, updateS: (performance.now() - started - this.#restedMs) / 1000 };
     this.#outlets.send({ type: 'updated', iteration, metrics, state: this.#state() }, this.#attachments());
   }
 
@@ -178,9 +180,11 @@ export class TrainerProcess {
         while (this.#isPaused && !this.#isStopping) {
           this.#isResting = true;
           this.#applyKnobs();
+          const since = performance.now();
           await new Promise<void>((resolve) => {
             this.#wake = resolve;
           });
+          this.#restedMs += performance.now() - since;
         }
         this.#isResting = false;
         this.#applyKnobs();

@@ -9,9 +9,7 @@ import { type ChartSeries, type ChartSpec, drawChart } from './chart.ts';
 export function runCharts(run: RunSnapshot): ChartSpec[] {
   const rows = run.iterations;
   const xs = rows.map(({ iteration }) => iteration);
-  const marks = run.knobChanges
-    .filter(({ who }) => who !== 'controller' && who !== 'config')
-    .map(({ iteration }) => iteration);
+  const marks = run.knobChanges.map(({ iteration }) => iteration);
   const shared = { xs, marks, guide: null };
   // The notation of filters: `iter:1..47` finds the episodes of the chart.
   const span = xs.length === 0 ? {} : { span: `iter ${xs[0]}..${xs.at(-1)}` };

@@ -15,11 +15,16 @@ const CHANGE = {
 } as const;
 
 describe('runCharts', () => {
-  it('marks the knobs that people turned on every chart, not those of the controller', () => {
-    const controller = { ...CHANGE, who: 'controller', iteration: 30 };
-    const charts = runCharts(snapshotOf({ knobChanges: [CHANGE, controller] }));
+  it('marks every knob that was turned, on every chart', () => {
+    const byConfig = { ...CHANGE, who: 'config', iteration: 30 };
+    const charts = runCharts(snapshotOf({ knobChanges: [CHANGE, byConfig] }));
     expect(charts.map(({ title }) => title)).toEqual(['env steps/s', 'KL', 'mean reward', 'success']);
-    expect(charts.map(({ marks }) => marks)).toEqual([[20], [20], [20], [20]]);
+    expect(charts.map(({ marks }) => marks)).toEqual([
+      [20, 30],
+      [20, 30],
+      [20, 30],
+      [20, 30],
+    ]);
   });
 
   it('shows the KL target as a guide, and none when it is 0', () => {
