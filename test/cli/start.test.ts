@@ -66,19 +66,31 @@ it('a detached run goes on by itself until it is stopped, also where paths are t
   expect(() => process.kill(pid!, 0)).toThrow('ESRCH');
 });
 
+it('a run whose config has been damaged is not started again', async () => {
+  const directory = join(root, 'broken-config');
+  const cli = lab(directory);
+  const id = (await cli('run', '--detach', ...SMALL)).stdout.trim();
+  await cli('stop');
+  writeFileSync(runPaths(directory, id).config, 'seed: 1\nslots: 1\n');
+  const { code, stderr } = await cli('resume', '--detach');
+  expect(code).toBe(2);
+  expect(stderr).toContain('config.yaml:2: slots: unknown key; there is one at sampling.slots');
+  expect((await cli('ls')).stdout).toMatch(/ stopped /u);
+});
+
 it('a run that cannot start says why, and is listed as failed', async () => {
   const directory = join(root, 'broken');
   const cli = lab(directory);
   const id = (await cli('run', '--detach', ...SMALL)).stdout.trim();
   await cli('stop');
   const paths = runPaths(directory, id);
-  writeFileSync(paths.config, 'seed: 1\nslots: 1\n');
+  rmSync(paths.segments, { recursive: true });
+  writeFileSync(paths.segments, '');
   const { code, stderr } = await cli('resume', '--detach');
   expect(code).toBe(1);
   expect(stderr).toContain(`agentrl-lab: run ${id} could not start: `);
-  expect(stderr).toContain('config.yaml:2: slots: unknown key; there is one at sampling.slots');
   expect(stderr).toContain(`its whole log: ${join(paths.logs, 'run.log')}`);
-  expect((await cli('ls')).stdout).toMatch(/ failed .*config\.yaml:2/u);
+  expect((await cli('ls')).stdout).toMatch(/ failed .*segments/u);
 });
 
 it('a runs directory that cannot be written is an error, and nothing is started', async () => {

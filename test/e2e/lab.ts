@@ -24,6 +24,7 @@ trainer: {threads: 1}
 knobs: {epochs: 1}
 evaluation: {every: 2, episodes: 20}
 stop: {minutes: 5}
+hosts: [{name: local, workers: 1}]
 # Long enough for the screen to show that a worker is gone.
 supervision: {backoffMs: 1500}
 `;
