@@ -15,6 +15,9 @@ const ERASE_LINE = '\r\u001B[K';
 /** 128 + SIGPIPE. */
 const BROKEN_PIPE = 141;
 
+/** Time between two progress lines where they cannot be replaced. */
+const PROGRESS_INTERVAL_MS = 15_000;
+let progressPrintedAt = Date.now();
 let progressShown = false;
 
 /** One line for the reader, on stdout. */
@@ -35,9 +38,14 @@ export function printNote(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** A line that the next output replaces. Only on a terminal, where it is cut to the width. */
+/** A line that the next output replaces, cut to the width of the terminal; without one, a line every now and then. */
 export function showProgress(text: string): void {
-  if (!process.stderr.isTTY) return;
+  if (!process.stderr.isTTY) {
+    if (Date.now() - progressPrintedAt < PROGRESS_INTERVAL_MS) return;
+    progressPrintedAt = Date.now();
+    process.stderr.write(`${text}\n`);
+    return;
+  }
   process.stderr.write(ERASE_LINE + text.slice(0, Math.max(0, process.stderr.columns - 1)));
   progressShown = true;
 }

@@ -15,13 +15,16 @@ export function formatIteration(metrics: IterationMetrics): string {
   return [
     `iteration ${String(metrics.iteration).padStart(4)}`,
     formatDuration(metrics.elapsedS).padStart(7),
+    `${formatShort(metrics.episodes).padStart(5)} episodes`,
     `${formatShort(metrics.envSteps).padStart(5)} steps`,
     `${formatShort(metrics.envStepsPerS).padStart(5)}/s`,
     `reward ${metrics.reward.toFixed(3).padStart(6)}`,
     `success ${formatRate(metrics.success).padStart(7)}`,
     `held-out ${formatRate(metrics.heldOutSuccess).padStart(7)}`,
-    `KL ${metrics.kl.toFixed(4)}`,
+    // Rounding may leave a minus before nothing.
+    `KL ${Math.abs(metrics.kl).toFixed(4)}`,
     `clipped ${formatRate(metrics.clipFraction).padStart(6)}`,
+    `entropy ${metrics.entropy.toFixed(2)}`,
     `update ${metrics.updateS.toFixed(1)} s`,
     ...(metrics.voidShare > 0 ? [`void ${formatRate(metrics.voidShare)}`] : []),
   ].join('  ');

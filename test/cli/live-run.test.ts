@@ -101,7 +101,7 @@ describe('following without a terminal', () => {
     expect(code).toBe(0);
     expect(stdout).toBe(
       [
-        'iteration    1     0:02  2.00k steps  5.00k/s  reward  0.500  success  25.0 %  held-out       –  KL 0.0100  clipped 10.0 %  update 1.0 s',
+        'iteration    1     0:02    100 episodes  2.00k steps  5.00k/s  reward  0.500  success  25.0 %  held-out       –  KL 0.0100  clipped 10.0 %  entropy 1.20  update 1.0 s',
         'run demo-1 finished (time is up): 1 iteration, 2,000 steps, 100 episodes in 0:02',
         'held-out success, greedy policy: 95.0 % (200 episodes, iteration 1)',
         '  a\\e[2J 100.0 %',
