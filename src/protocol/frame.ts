@@ -18,7 +18,7 @@ export interface Frame {
   readonly attachments: Attachments;
 }
 
-/** The bytes of a typed array, without copying. */
+/** The bytes of a typed array, without copying: little-endian, as every machine that Node 20 runs on has them. */
 export function bytesOf(view: ArrayBufferView): Uint8Array {
   return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 }

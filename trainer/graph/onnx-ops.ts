@@ -1,6 +1,7 @@
 import { LabError } from '../../src/domain/error.ts';
+import { bytesOf } from '../../src/protocol/frame.ts';
 import type { Node, NodeOf, OpName, Shape } from './node.ts';
-import { bytesOf, ELEMENT_TYPES, type OnnxWriter } from './onnx-writer.ts';
+import { ELEMENT_TYPES, type OnnxWriter } from './onnx-writer.ts';
 
 /** Adds what a node is in ONNX; takes the names of its inputs and gives the name of its output. */
 type Emission<K extends OpName> = (writer: OnnxWriter, node: NodeOf<K>, inputs: readonly string[]) => string;

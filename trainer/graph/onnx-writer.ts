@@ -1,4 +1,5 @@
-import type { Dtype, Shape, TensorData, TensorType } from './node.ts';
+import { bytesOf } from '../../src/protocol/frame.ts';
+import type { Dtype, Shape, TensorType } from './node.ts';
 import { ProtoWriter } from './protobuf.ts';
 
 /** Values an ONNX attribute may have here: an integer, integers, text, or a tensor of one float. */
@@ -94,11 +95,6 @@ export class OnnxWriter {
     this.#count++;
     return `%${this.#count}`;
   }
-}
-
-/** The bytes of an array (little-endian, as ONNX and every machine that Node 20 runs on has it). */
-export function bytesOf(data: TensorData | Float64Array): Uint8Array {
-  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
 function attributeOf(name: string, value: OnnxAttribute): ProtoWriter {
