@@ -69,6 +69,7 @@ export const iterationMetricsSchema = z.object({
   /** Totals of the run so far, training episodes only. */
   episodes: z.int(),
   envSteps: z.int(),
+  /** Training steps over all the running time since the row before, updates and evaluations included. */
   envStepsPerS: z.number(),
   batchEpisodes: z.int(),
   batchSteps: z.int(),

@@ -8,14 +8,11 @@ export class Interval {
   #truncated = 0;
   #successes = 0;
   #steps = 0;
-  #timedSteps = 0;
   #reward = 0;
 
-  /** `timed`: its steps were taken in time that counts for throughput. */
-  add(summary: EpisodeSummary, timed: boolean): void {
+  add(summary: EpisodeSummary): void {
     this.#episodes++;
     this.#steps += summary.steps;
-    if (timed) this.#timedSteps += summary.steps;
     if (summary.trust === 'void') {
       this.#void++;
       return;
@@ -26,9 +23,8 @@ export class Interval {
     this.#reward += summary.reward ?? 0;
   }
 
-  /** Steps that count for throughput. */
-  get timedSteps(): number {
-    return this.#timedSteps;
+  get steps(): number {
+    return this.#steps;
   }
 
   get voidShare(): number {

@@ -29,7 +29,6 @@ export class Progress {
   #intervalSince: number;
   #updateSince = 0;
   #evaluationSince = 0;
-  #evaluating = false;
   #evalS = 0;
   policyVersion = 0;
 
@@ -71,7 +70,7 @@ export class Progress {
 
   /** A training episode has been stored. */
   add(summary: EpisodeSummary): void {
-    this.#interval.add(summary, !this.#evaluating);
+    this.#interval.add(summary);
     const { episodes, envSteps, voidEpisodes } = this.#totals;
     this.#totals = {
       episodes: episodes + 1,
@@ -90,11 +89,9 @@ export class Progress {
 
   beginEvaluation(): void {
     this.#evaluationSince = this.#watch.seconds();
-    this.#evaluating = true;
   }
 
   finishEvaluation(results: readonly Evaluation[]): void {
-    this.#evaluating = false;
     this.#evalS += this.#watch.seconds() - this.#evaluationSince;
     for (const result of results) this.#evaluations.set(result.mode, result);
   }
@@ -114,7 +111,7 @@ export class Progress {
       policyVersion: this.policyVersion,
       time: Date.now(),
       elapsedS: now,
-      envStepsPerS: this.#interval.timedSteps / Math.max(1e-3, now - this.#intervalSince - evalS),
+      envStepsPerS: this.#interval.steps / Math.max(1e-3, now - this.#intervalSince),
       batchEpisodes: this.#batch.episodes,
       batchSteps: this.#batch.steps,
       voidShare: this.#interval.voidShare,
