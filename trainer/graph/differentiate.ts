@@ -1,9 +1,9 @@
-import { LabError } from '../../src/domain/error.ts';
 import { gradientsOf } from './gradients.ts';
 import type { Graph } from './graph.ts';
+import { graphError, misfit } from './graph-error.ts';
 import type { Node, NodeOf } from './node.ts';
 import { add, concat, scatterAddRows } from './ops.ts';
-import { misfit, sameShape } from './shape.ts';
+import { sameShape } from './shape.ts';
 
 /**
  * Reverse-mode differentiation: the gradients of a float32 scalar in each parameter (any node will do), as nodes of the
@@ -62,10 +62,10 @@ export function ancestorsOf(nodes: readonly Node[]): Node[] {
 function checkedGradients(g: Graph, node: Node, gradient: Node): readonly (Node | null)[] {
   const flowing = gradientsOf(g, node, gradient);
   if (flowing === undefined) {
-    throw new LabError('graph-invalid', {
-      message: `differentiate: op "${node.op}" (node ${node.id}) has no gradient, and a parameter is behind it`,
-      hint: 'Use stopGradient if none is meant to flow.',
-    });
+    throw graphError(
+      `differentiate: op "${node.op}" (node ${node.id}) has no gradient, and a parameter is behind it`,
+      'Use stopGradient if none is meant to flow.',
+    );
   }
   if (flowing.length !== node.inputs.length) {
     throw misfit(`gradient of ${node.op}`, node.inputs, `one gradient per input, got ${flowing.length}`);
@@ -129,8 +129,8 @@ function joinSlices(g: Graph, parts: readonly Node[]): Node | undefined {
 function unreached(parameter: Node): never {
   const name =
     parameter.op === 'parameter' ? `parameter "${parameter.attributes.name}"` : `node ${parameter.id}`;
-  throw new LabError('graph-invalid', {
-    message: `differentiate: the loss does not depend on ${name}`,
-    hint: 'Leave it out, or connect it to the loss.',
-  });
+  throw graphError(
+    `differentiate: the loss does not depend on ${name}`,
+    'Leave it out, or connect it to the loss.',
+  );
 }

@@ -1,7 +1,7 @@
 import type { Graph } from './graph.ts';
 import type { Node, NodeOf, OpName, ReductionName } from './node.ts';
 import * as ops from './ops.ts';
-import { staticSize } from './shape.ts';
+import { fixedLengths, namedAxis, staticSize } from './shape.ts';
 
 /** One gradient per input; null where none flows: into indices, conditions and bounds. */
 export type InputGradients = readonly (Node | null)[];
@@ -15,6 +15,11 @@ export function gradientsOf<K extends OpName>(
 ): InputGradients | undefined {
   const rule = RULES[node.op];
   return rule === null ? undefined : rule(g, node, gradient);
+}
+
+/** Whether an op has a rule. Three rules let nothing through: those of stopGradient, batchSize and biasCorrection. */
+export function hasGradient(op: OpName): boolean {
+  return RULES[op] !== null;
 }
 
 /** y is the node itself and dy its gradient. null: not differentiable. */
@@ -55,7 +60,9 @@ const RULES: { readonly [K in OpName]: Rule<K> | null } = {
   where: (g, { inputs: [condition, a, b] }, dy) => [null, ...choose(g, condition, dy, [a, b])],
   matmul: (g, { inputs: [a, b] }, dy) => [
     ops.matmul(g, dy, ops.transpose(g, b)),
-    b.shape.length === 2 ? ops.outerSum(g, a, dy) : ops.matmul(g, ops.transpose(g, a), dy),
+    b.shape.length === 2 && namedAxis(b.shape) === undefined
+      ? ops.outerSum(g, a, dy)
+      : sumTo(g, ops.matmul(g, ops.transpose(g, a), dy), b),
   ],
   outerSum: (g, { inputs: [a, b] }, dy) => [ops.matmul(g, b, ops.transpose(g, dy)), ops.matmul(g, a, dy)],
   transpose: (g, { attributes: { permutation } }, dy) => [
@@ -89,8 +96,7 @@ const RULES: { readonly [K in OpName]: Rule<K> | null } = {
     return [ops.mul(g, isLargest, spread(g, y, ops.div(g, dy, ties)))];
   },
   gatherRows: (g, { inputs: [table, ids] }, dy) => {
-    const shape = table.shape.filter((dim) => dim !== 'B');
-    return [ops.scatterAddRows(g, g.node('zeros', [], { shape }), ids, dy), null];
+    return [ops.scatterAddRows(g, zerosLike(g, table), ids, dy), null];
   },
   scatterAddRows: (g, { inputs: [, ids] }, dy) => [dy, null, ops.gatherRows(g, dy, ids)],
   pick: (g, { inputs: [x, indices] }, dy) => {
@@ -126,6 +132,13 @@ function choose(g: Graph, condition: Node, gradient: Node, [a, b]: readonly [Nod
   ];
 }
 
+function zerosLike(g: Graph, x: Node): Node {
+  const { shape } = x;
+  return namedAxis(shape) === undefined
+    ? g.node('zeros', [], { shape: fixedLengths(shape) })
+    : ops.broadcastLike(g, g.scalar(0), x);
+}
+
 /** What has the shape of a reduction's result, stretched to the shape of its input. */
 function spread(g: Graph, reduced: NodeOf<ReductionName>, x: Node): Node {
   const [input] = reduced.inputs;
@@ -138,6 +151,6 @@ function spread(g: Graph, reduced: NodeOf<ReductionName>, x: Node): Node {
 function countReduced(g: Graph, reduced: NodeOf<ReductionName>): Node {
   const [input] = reduced.inputs;
   const dims = reduced.attributes.axes.map((axis) => input.shape[axis] ?? 1);
-  const fixed = g.scalar(staticSize(dims.filter((dim) => dim !== 'B')) ?? 1);
-  return dims.includes('B') ? ops.mul(g, ops.batchSize(g, input), fixed) : fixed;
+  const fixed = g.scalar(staticSize(fixedLengths(dims)) ?? 1);
+  return namedAxis(dims) !== undefined ? ops.mul(g, ops.batchSize(g, input), fixed) : fixed;
 }

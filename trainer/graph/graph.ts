@@ -1,4 +1,4 @@
-import { LabError } from '../../src/domain/error.ts';
+import { graphError } from './graph-error.ts';
 import type { Dtype, Node, NodeOf, OpName, Ops, Shape, TensorData, TensorType } from './node.ts';
 import { inferType } from './shape-rules.ts';
 
@@ -9,7 +9,7 @@ const SHARED_CONSTANT_BYTES = 1024;
 export interface Graph {
   /** A tensor fed at each run. Names are unique; throws `graph-invalid` otherwise. */
   input(name: string, dtype: Dtype, shape: Shape): NodeOf<'input'>;
-  /** A float32 tensor fed at each run, of a shape without 'B', in which a loss can be differentiated. */
+  /** A float32 tensor fed at each run, of a shape without a named axis, in which a loss can be differentiated. */
   parameter(name: string, shape: readonly number[]): NodeOf<'parameter'>;
   /** A tensor that is part of the graph; its element type is that of the array (Uint8Array: bool). */
   constant(data: TensorData, shape: readonly number[]): NodeOf<'constant'>;
@@ -30,15 +30,11 @@ class NodeTable implements Graph {
   readonly #names = new Set<string>();
 
   input(name: string, dtype: Dtype, shape: Shape): NodeOf<'input'> {
-    const node = this.node('input', [], { name, dtype, shape });
-    this.#claim(name);
-    return node;
+    return this.node('input', [], { name, dtype, shape });
   }
 
   parameter(name: string, shape: readonly number[]): NodeOf<'parameter'> {
-    const node = this.node('parameter', [], { name, shape });
-    this.#claim(name);
-    return node;
+    return this.node('parameter', [], { name, shape });
   }
 
   constant(data: TensorData, shape: readonly number[]): NodeOf<'constant'> {
@@ -52,13 +48,14 @@ class NodeTable implements Graph {
   node<K extends OpName>(op: K, inputs: Ops[K]['inputs'], attributes: Ops[K]['attributes']): NodeOf<K> {
     for (const input of inputs) {
       if (this.#nodes[input.id] !== input) {
-        throw new LabError('graph-invalid', {
-          message: `graph op "${op}" was given node ${input.id} ("${input.op}") of another graph`,
-          hint: 'Build all nodes with the same graph.',
-        });
+        throw graphError(
+          `graph op "${op}" was given node ${input.id} ("${input.op}") of another graph`,
+          'Build all nodes with the same graph.',
+        );
       }
     }
     const type = inferType(op, inputs, attributes);
+    if ('name' in attributes) this.#claim(attributes.name);
     const key = keyOf(op, inputs, attributes);
     const known = key === undefined ? undefined : this.#known.get(key);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the key begins with the op
@@ -72,10 +69,10 @@ class NodeTable implements Graph {
 
   #claim(name: string): void {
     if (name === '' || name.startsWith('%') || this.#names.has(name)) {
-      throw new LabError('graph-invalid', {
-        message: `graph input "${name}": wanted a name that is not empty, not taken and does not begin with %`,
-        hint: 'Give every input and parameter its own name.',
-      });
+      throw graphError(
+        `graph input "${name}": wanted a name that is not empty, not taken and does not begin with %`,
+        'Give every input and parameter its own name.',
+      );
     }
     this.#names.add(name);
   }
@@ -96,13 +93,23 @@ function freeze<K extends OpName>(
   const node = Object.freeze({
     id,
     op: what.op,
-    inputs: Object.freeze(what.inputs),
-    attributes: Object.freeze(what.attributes),
+    inputs: Object.freeze([...what.inputs]),
+    attributes: frozenCopy(what.attributes),
     dtype: type.dtype,
-    shape: Object.freeze(type.shape),
+    shape: Object.freeze([...type.shape]),
   });
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the compiler cannot see through K
   return node as unknown as Node;
+}
+
+/** A copy that the caller's arrays cannot change; data is not copied, see `constant`. */
+function frozenCopy<T extends object>(attributes: T): T {
+  const entries = Object.entries(attributes).map(([name, value]: [string, unknown]) => [
+    name,
+    Array.isArray(value) ? Object.freeze([...value]) : value,
+  ]);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same names with the same values
+  return Object.freeze(Object.fromEntries(entries)) as T;
 }
 
 /** Text that two nodes share exactly when they compute the same; undefined for a node that is not to be shared. */

@@ -6,8 +6,11 @@
 /** Element types. On the outside: Float32Array, Int32Array, BigInt64Array, and Uint8Array of 0 and 1. */
 export type Dtype = 'f32' | 'i32' | 'i64' | 'bool';
 
-/** A length, or the batch: the one length that is known only when the graph runs. */
-export type Dim = number | 'B';
+/**
+ * A length, or the name of an axis whose length is known only when the graph runs: 'B' is the batch by custom. A shape has
+ * at most one such axis, so that a length left out always follows from the others.
+ */
+export type Dim = number | string;
 
 /** Lengths of the axes, outermost first; `[]` is a scalar, whose data has length 1. */
 export type Shape = readonly Dim[];
@@ -40,7 +43,7 @@ interface OtherOps {
   readonly cast: OpEntry<One, { readonly to: Dtype }>;
   readonly transpose: OpEntry<One, { readonly permutation: readonly number[] }>;
   readonly reshape: OpEntry<One, { readonly shape: Shape }>;
-  /** The second input, present when the target shape has 'B', is the graph input that knows how long the batch is. */
+  /** The second input, present when the target shape has a named axis, is the graph input that knows its length. */
   readonly broadcast: OpEntry<One | Two, { readonly shape: Shape }>;
   readonly concat: OpEntry<readonly Node[], { readonly axis: number }>;
   readonly slice: OpEntry<One, { readonly axis: number; readonly start: number; readonly end: number }>;

@@ -2,6 +2,7 @@ import { LabError } from '../../src/domain/error.ts';
 import { bytesOf } from '../../src/protocol/frame.ts';
 import type { Node, NodeOf, OpName, Shape } from './node.ts';
 import { ELEMENT_TYPES, type OnnxWriter } from './onnx-writer.ts';
+import { fixedLengths, isLength } from './shape.ts';
 
 /** Adds what a node is in ONNX; takes the names of its inputs and gives the name of its output. */
 type Emission<K extends OpName> = (writer: OnnxWriter, node: NodeOf<K>, inputs: readonly string[]) => string;
@@ -16,16 +17,10 @@ export function emitNode<K extends OpName>(
 }
 
 const EMISSIONS: { readonly [K in OpName]: Emission<K> } = {
-  input: (writer, node) => {
-    writer.input(node.attributes.name, node);
-    return node.attributes.name;
-  },
-  parameter: (writer, node) => {
-    writer.input(node.attributes.name, node);
-    return node.attributes.name;
-  },
+  input: emitInput,
+  parameter: emitInput,
   constant: (writer, { dtype, attributes }) =>
-    writer.initializer({ dtype, shape: fixed(attributes.shape) }, bytesOf(attributes.data)),
+    writer.initializer({ dtype, shape: fixedLengths(attributes.shape) }, bytesOf(attributes.data)),
   zeros: (writer, { attributes }) =>
     writer.operator('ConstantOfShape', [writer.integers(attributes.shape)], { value: { float: 0 } }),
   add: plain('Add'),
@@ -74,9 +69,12 @@ const EMISSIONS: { readonly [K in OpName]: Emission<K> } = {
       writer.integers([end]),
       writer.integers([axis]),
     ]),
-  pad: (writer, { attributes: { axis, before, after } }, inputs) =>
-    // The empty name stands for the fill value, which is 0 by default.
-    writer.operator('Pad', [...inputs, writer.integers([before, after]), '', writer.integers([axis])]),
+  pad: (writer, { shape, attributes: { axis, before, after } }, inputs) => {
+    // For all axes: the input `axes` could name the one, but when onnxruntime 1.30 moves a Transpose past such a Pad, it
+    // looks for the amounts of axes that are not there, and the run fails.
+    const zeros = (amount: number): number[] => shape.map((_, each) => (each === axis ? amount : 0));
+    return writer.operator('Pad', [...inputs, writer.integers([...zeros(before), ...zeros(after)])]);
+  },
   reduceSum: reduction('ReduceSum'),
   reduceMean: reduction('ReduceMean'),
   reduceMax: reduction('ReduceMax'),
@@ -112,6 +110,11 @@ const EMISSIONS: { readonly [K in OpName]: Emission<K> } = {
   },
 };
 
+function emitInput(writer: OnnxWriter, node: NodeOf<'input' | 'parameter'>): string {
+  writer.input(node.attributes.name, node);
+  return node.attributes.name;
+}
+
 function plain(type: string): (writer: OnnxWriter, node: Node, inputs: readonly string[]) => string {
   return (writer, _, inputs) => writer.operator(type, inputs);
 }
@@ -126,31 +129,27 @@ function reduction(type: string): Emission<'reduceSum' | 'reduceMean' | 'reduceM
 /** [..., k] → [rows, k]. */
 function flattenRows(writer: OnnxWriter, node: Node, name: string): string {
   if (node.shape.length === 2) return name;
-  return writer.operator('Reshape', [name, writer.integers([-1, ...fixed(node.shape.slice(-1))])]);
+  return writer.operator('Reshape', [name, writer.integers([-1, ...fixedLengths(node.shape.slice(-1))])]);
 }
 
 function emitBroadcast(writer: OnnxWriter, node: NodeOf<'broadcast'>, inputs: readonly string[]): string {
   const [, source] = node.inputs;
   const x = at(inputs, 0, node);
-  if (source === undefined) return writer.operator('Expand', [x, writer.integers(fixed(node.shape))]);
+  if (source === undefined) return writer.operator('Expand', [x, writer.integers(fixedLengths(node.shape))]);
   const batch = batchLength(writer, source, at(inputs, 1, node));
-  const parts = node.shape.map((dim) => (dim === 'B' ? batch : writer.integers([dim])));
+  const parts = node.shape.map((dim) => (isLength(dim) ? writer.integers([dim]) : batch));
   return writer.operator('Expand', [x, writer.operator('Concat', parts, { axis: 0 })]);
 }
 
-/** A vector of one int64: how long the batch is. */
+/** A vector of one int64: how long the named axis is. */
 function batchLength(writer: OnnxWriter, node: Node, name: string): string {
-  const axis = node.shape.indexOf('B');
+  const axis = node.shape.findIndex((dim) => !isLength(dim));
   return writer.operator('Shape', [name], { start: axis, end: axis + 1 });
 }
 
-/** A target shape for Reshape: -1 is the length that follows from the others, here the batch. */
+/** A target shape for Reshape: -1 is the length that follows from the others, here that of the named axis. */
 function shapeVector(writer: OnnxWriter, shape: Shape): string {
-  return writer.integers(shape.map((dim) => (dim === 'B' ? -1 : dim)));
-}
-
-function fixed(shape: Shape): readonly number[] {
-  return shape.filter((dim) => dim !== 'B');
+  return writer.integers(shape.map((dim) => (isLength(dim) ? dim : -1)));
 }
 
 function at(inputs: readonly string[], position: number, node: Node): string {

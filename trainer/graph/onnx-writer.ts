@@ -17,6 +17,8 @@ export const ELEMENT_TYPES: Readonly<Record<Dtype | 'double', number>> = {
 
 const OPSET = 18;
 const IR_VERSION = 9;
+/** GraphProto.name, which must not be empty. */
+const GRAPH_NAME = 'agentrl-lab';
 /** AttributeProto.AttributeType. */
 const ATTRIBUTE = { int: 2, string: 3, tensor: 4, ints: 7 };
 
@@ -41,12 +43,12 @@ export class OnnxWriter {
     return output;
   }
 
-  /** Adds a tensor of constants. */
+  /** Adds a tensor of constants, and gives its name. */
   initializer(
     type: { readonly dtype: Dtype | 'double'; readonly shape: readonly number[] },
     data: Uint8Array,
+    name = this.#newName(),
   ): string {
-    const name = this.#newName();
     this.#graph.message(
       5,
       new ProtoWriter()
@@ -79,16 +81,19 @@ export class OnnxWriter {
     this.#graph.message(12, valueInfo(name, type));
   }
 
-  /** The model file. */
-  finish(): Uint8Array {
-    this.#graph.text(2, 'agentrl-lab');
+  /** The model file, with the name of the program that made it and notes for whoever reads it. */
+  finish(producer: string, metadata: Readonly<Record<string, string>>): Uint8Array {
+    this.#graph.text(2, GRAPH_NAME);
     const opset = new ProtoWriter().text(1, '').integer(2, OPSET);
-    return new ProtoWriter()
+    const model = new ProtoWriter()
       .integer(1, IR_VERSION)
-      .text(2, 'agentrl-lab')
+      .text(2, producer)
       .message(7, this.#graph)
-      .message(8, opset)
-      .finish();
+      .message(8, opset);
+    for (const [key, value] of Object.entries(metadata)) {
+      model.message(14, new ProtoWriter().text(1, key).text(2, value));
+    }
+    return model.finish();
   }
 
   #newName(): string {

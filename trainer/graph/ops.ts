@@ -1,6 +1,7 @@
 import type { Graph } from './graph.ts';
+import { misfit } from './graph-error.ts';
 import type { ArithmeticName, ComparisonName, Dtype, Node, ReductionName, Shape, UnaryName } from './node.ts';
-import { broadcastShapes, misfit, resolveAxis, sameShape } from './shape.ts';
+import { broadcastShapes, namedAxis, resolveAxis, sameShape } from './shape.ts';
 
 /** A node, or a number that becomes a scalar of the other operand's element type. */
 export type Operand = Node | number;
@@ -53,7 +54,7 @@ export const relu: UnaryOp = unary('relu');
 
 /** Sum over axes. */
 export const reduceSum: ReductionOp = reduction('reduceSum');
-/** Mean over axes; over 'B' too. */
+/** Mean over axes; over a named one too. */
 export const reduceMean: ReductionOp = reduction('reduceMean');
 /** Largest over axes; equal largest ones share the gradient. */
 export const reduceMax: ReductionOp = reduction('reduceMax');
@@ -107,7 +108,7 @@ export function transpose(g: Graph, x: Node, permutation?: readonly number[]): N
   return g.node('transpose', [x], { permutation: permutation ?? swapped });
 }
 
-/** The same elements under another shape. 'B' must stay the batch: [B, 6, 4] → [B, 24], not [6B, 4]. Costs nothing. */
+/** The same elements under another shape. A named axis must stay itself: [B, 6, 4] → [B, 24], not [6B, 4]. Costs nothing. */
 export function reshape(g: Graph, x: Node, shape: Shape): Node {
   return sameShape(x.shape, shape) ? x : g.node('reshape', [x], { shape });
 }
@@ -131,7 +132,7 @@ export function unsqueeze(g: Graph, x: Node, axis: number): Node {
   return reshape(g, x, [...x.shape.slice(0, at), 1, ...x.shape.slice(at)]);
 }
 
-/** x stretched to a shape; `like` has it, and knows the batch. Elementwise ops put this off as long as they can. */
+/** x stretched to a shape; `like` has it, and knows its named axis. Elementwise ops put this off as long as they can. */
 export function broadcastLike(g: Graph, x: Node, like: Node): Node {
   return broadcastTo(g, x, like.shape, like);
 }
@@ -181,7 +182,7 @@ export function scatterAddRows(g: Graph, base: Node, ids: Node, updates: Node): 
   return g.node('scatterAddRows', [base, ids, updates], {});
 }
 
-/** One element of the last axis each: [..., A] and i32 [...] → [...]. */
+/** One element of the last axis each: [..., A] and i32 [...] → [...]. Indices must be from 0 to before A. */
 export function pick(g: Graph, x: Node, indices: Node): Node {
   return g.node('pick', [x, indices], {});
 }
@@ -205,29 +206,31 @@ export function logSoftmax(g: Graph, x: Node): Node {
   return g.node('logSoftmax', [x], {});
 }
 
-/** How long the batch of x is, as a float32 scalar. */
+/** How long the named axis of x is (the batch, as a rule), as a float32 scalar. */
 export function batchSize(g: Graph, x: Node): Node {
   return g.node('batchSize', [batchSource(x)], {});
 }
 
-/** x stretched to a shape, the batch of which is that of `like`. */
+/** x stretched to a shape, the named axis of which is that of `like`. */
 function broadcastTo(g: Graph, x: Node, shape: Shape, like: Node): Node {
   if (sameShape(x.shape, shape)) return x;
   const source: Node = x.op === 'broadcast' ? x.inputs[0] : x;
-  const inputs: readonly [Node] | readonly [Node, Node] = shape.includes('B')
-    ? [source, batchSource(like)]
-    : [source];
+  const inputs: readonly [Node] | readonly [Node, Node] =
+    namedAxis(shape) !== undefined ? [source, batchSource(like)] : [source];
   return g.node('broadcast', inputs, { shape });
 }
 
-/** The graph input from which x has its batch: every node with 'B' has an input with 'B', down to a graph input. */
+/** The graph input from which x has its named axis: every node with one has an input with it, down to a graph input. */
 function batchSource(x: Node): Node {
+  const name = namedAxis(x.shape);
+  if (name === undefined) throw misfit('batchSize', [x], 'a shape with a named axis');
   let node: Node = x;
-  while (node.shape.includes('B') && node.inputs.length > 0) {
+  while (node.inputs.length > 0) {
     const inputs: readonly Node[] = node.inputs;
-    node = inputs.find((input) => input.shape.includes('B')) ?? node;
+    const next = inputs.find((input) => input.shape.includes(name));
+    if (next === undefined) break;
+    node = next;
   }
-  if (!node.shape.includes('B')) throw misfit('batchSize', [x], 'a shape with B');
   return node;
 }
 
@@ -241,7 +244,7 @@ function elementwise<Inputs extends readonly [Node, ...Node[]]>(
   build: (inputs: Inputs) => Node,
 ): Node {
   const shape = broadcastShapes(inputs.map((input) => input.shape));
-  const stretched = inputs.find((input) => input.op === 'broadcast' && input.shape.includes('B'));
+  const stretched = inputs.find((input) => input.op === 'broadcast' && namedAxis(input.shape) !== undefined);
   if (shape === undefined || !inputs.some((input) => input.op === 'broadcast')) return build(inputs);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- map keeps the length of a tuple
   const sources = inputs.map(

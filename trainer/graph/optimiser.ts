@@ -1,7 +1,8 @@
 import type { Graph } from './graph.ts';
+import { misfit } from './graph-error.ts';
 import type { Node } from './node.ts';
 import { add, clamp, div, mul, reduceSum, sqrt, sub } from './ops.ts';
-import { misfit, sameShape } from './shape.ts';
+import { sameShape } from './shape.ts';
 
 /** One step of Adam. Lists run in parallel; `m` and `v` (the moments) have the parameters' shapes. */
 export interface AdamOptions {

@@ -1,5 +1,6 @@
+import { misfit } from './graph-error.ts';
 import type { Dim, Dtype, Node, OpName, Ops, Shape, TensorData, TensorType } from './node.ts';
-import { broadcastShapes, misfit, sameShape, staticSize } from './shape.ts';
+import { broadcastShapes, fixedLengths, isLength, namedAxis, sameShape, staticSize } from './shape.ts';
 
 type Rule<K extends OpName> = (
   inputs: Ops[K]['inputs'],
@@ -13,14 +14,17 @@ export function inferType<K extends OpName>(
   inputs: Ops[K]['inputs'],
   attributes: Ops[K]['attributes'],
 ): TensorType {
-  return RULES[op](inputs, attributes, op);
+  const type = RULES[op](inputs, attributes, op);
+  if (namedAxes(type.shape) > 1)
+    throw misfit(op, inputs, `at most one named axis in the result, not [${type.shape.join(',')}]`);
+  return type;
 }
 
 const RULES: { readonly [K in OpName]: Rule<K> } = {
   input: (_, { dtype, shape, name }) => ({ dtype, shape: validShape(`input "${name}"`, shape) }),
   parameter: (_, { name, shape }) => {
-    if (shape.includes('B'))
-      throw misfit(`parameter "${name}"`, [{ dtype: 'f32', shape }], 'a shape without B');
+    if (namedAxis(shape) !== undefined)
+      throw misfit(`parameter "${name}"`, [{ dtype: 'f32', shape }], 'a shape of fixed lengths');
     return { dtype: 'f32', shape: validShape(`parameter "${name}"`, shape) };
   },
   constant: (_, { data, shape }) => {
@@ -94,15 +98,21 @@ const RULES: { readonly [K in OpName]: Rule<K> } = {
     return { dtype: x.dtype, shape };
   },
   reshape: ([x], { shape }) => {
-    if (batches(x.shape) !== batches(shape) || sizeBesideBatch(x.shape) !== sizeBesideBatch(shape)) {
-      throw misfit('reshape', [x], `as many elements as [${shape.join(',')}] has, and B for B`);
+    const areAsMany = staticSize(fixedLengths(x.shape)) === staticSize(fixedLengths(shape));
+    if (namedAxis(x.shape) !== namedAxis(shape) || !areAsMany) {
+      throw misfit('reshape', [x], `as many elements as [${shape.join(',')}] has, and the same named axis`);
     }
     return { dtype: x.dtype, shape: validShape('reshape', shape) };
   },
-  broadcast: ([x], { shape }) => {
+  broadcast: (inputs, { shape }) => {
+    const [x, source] = inputs;
     const result = broadcastShapes([x.shape, shape]);
     if (result === undefined || !sameShape(result, shape)) {
       throw misfit('broadcast', [x], `a shape that stretches to [${shape.join(',')}]`);
+    }
+    if (namedAxis(shape) !== namedAxis(source?.shape ?? [])) {
+      const wanted = 'a second input with the named axis of the shape, and none for a shape without one';
+      throw misfit('broadcast', inputs, wanted);
     }
     return { dtype: x.dtype, shape };
   },
@@ -113,25 +123,28 @@ const RULES: { readonly [K in OpName]: Rule<K> } = {
       (input) => input.dtype === first?.dtype && sameShape(without(input, axis), without(first, axis)),
     );
     if (first === undefined || !alike || length === undefined) {
-      throw misfit('concat', inputs, `the same type and shape but for axis ${axis}, which is not the batch`);
+      throw misfit(
+        'concat',
+        inputs,
+        `the same type and shape but for axis ${axis}, which has a fixed length`,
+      );
     }
     return { dtype: first.dtype, shape: withAxis(first, axis, length) };
   },
   slice: ([x], { axis, start, end }) => {
     const length = x.shape[axis];
-    if (!isLength(length) || !Number.isInteger(start + end) || start < 0 || end <= start || end > length) {
+    const isRange = Number.isInteger(start) && Number.isInteger(end) && 0 <= start && start < end;
+    if (!isLength(length) || !isRange || end > length) {
       throw misfit('slice', [x], `a fixed axis ${axis} that holds ${start} to before ${end}`);
     }
     return { dtype: x.dtype, shape: withAxis(x, axis, end - start) };
   },
   pad: ([x], { axis, before, after }) => {
     const length = x.shape[axis];
-    if (!isLength(length) || x.dtype !== 'f32' || !(before >= 0 && after >= 0)) {
-      throw misfit(
-        'pad',
-        [x],
-        `f32 with a fixed axis ${axis}, and no less than 0 zeros, not ${before} and ${after}`,
-      );
+    const areCounts = [before, after].every((count) => Number.isInteger(count) && count >= 0);
+    if (!isLength(length) || x.dtype !== 'f32' || !areCounts) {
+      const wanted = `f32 with a fixed axis ${axis}, and whole numbers of zeros, not ${before} and ${after}`;
+      throw misfit('pad', [x], wanted);
     }
     return { dtype: 'f32', shape: withAxis(x, axis, before + length + after) };
   },
@@ -140,7 +153,8 @@ const RULES: { readonly [K in OpName]: Rule<K> } = {
   reduceMax: reduction,
   gatherRows: (inputs) => {
     const [table, ids] = inputs;
-    if (!isTable(table) || ids.dtype !== 'i32') throw misfit('gatherRows', inputs, 'f32 [V,D] and i32 ids');
+    if (!isTable(table) || ids.dtype !== 'i32')
+      throw misfit('gatherRows', inputs, 'f32 [V,D] with D fixed, and i32 ids');
     return { dtype: 'f32', shape: [...ids.shape, ...table.shape.slice(1)] };
   },
   scatterAddRows: (inputs) => {
@@ -152,7 +166,7 @@ const RULES: { readonly [K in OpName]: Rule<K> } = {
       updates.dtype !== 'f32' ||
       !sameShape(updates.shape, wanted)
     ) {
-      throw misfit('scatterAddRows', inputs, 'f32 [V,D], i32 ids and f32 [...ids,D]');
+      throw misfit('scatterAddRows', inputs, 'f32 [V,D] with D fixed, i32 ids and f32 [...ids,D]');
     }
     return base;
   },
@@ -161,16 +175,16 @@ const RULES: { readonly [K in OpName]: Rule<K> } = {
     const leading = x.shape.slice(0, -1);
     if (
       x.dtype !== 'f32' ||
-      x.shape.length === 0 ||
+      !isLength(x.shape.at(-1)) ||
       indices.dtype !== 'i32' ||
       !sameShape(leading, indices.shape)
     ) {
-      throw misfit('pick', inputs, 'f32 [..., A] and i32 [...]');
+      throw misfit('pick', inputs, 'f32 [..., A] and i32 [...], with A fixed');
     }
     return { dtype: 'f32', shape: leading };
   },
   batchSize: ([x]) => {
-    if (!x.shape.includes('B')) throw misfit('batchSize', [x], 'a shape with B');
+    if (namedAxis(x.shape) === undefined) throw misfit('batchSize', [x], 'a shape with a named axis');
     return { dtype: 'f32', shape: [] };
   },
   biasCorrection: ([step]) => {
@@ -179,6 +193,10 @@ const RULES: { readonly [K in OpName]: Rule<K> } = {
     return { dtype: 'f32', shape: [] };
   },
 };
+
+/** All ops. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of the table are what its type says
+export const OP_NAMES = Object.keys(RULES) as readonly OpName[];
 
 function arithmetic(inputs: readonly Node[], _: unknown, op: OpName): TensorType {
   return elementwise(op, inputs, ['f32', 'i32', 'i64']);
@@ -215,7 +233,7 @@ function matmul(inputs: readonly [Node, Node]): TensorType {
   const [m, k] = a.shape.slice(-2);
   const [inner, n] = b.shape.slice(-2);
   const flat = b.shape.length === 2 || sameShape(a.shape.slice(0, -2), b.shape.slice(0, -2));
-  if (!areFloat(inputs) || m === undefined || k !== inner || !isLength(k) || n === undefined || !flat) {
+  if (!areFloat(inputs) || m === undefined || k === undefined || k !== inner || n === undefined || !flat) {
     throw misfit(
       'matmul',
       inputs,
@@ -231,27 +249,28 @@ function reduction(
   op: OpName,
 ): TensorType {
   if (x.dtype !== 'f32') throw misfit(op, [x], 'f32');
-  if (new Set(axes).size !== axes.length) throw misfit(op, [x], `each axis once, not ${axes.join(',')}`);
+  const areAxes = axes.every((axis) => x.shape[axis] !== undefined);
+  // ONNX takes no axes for all axes.
+  if (axes.length === 0 || !areAxes || new Set(axes).size !== axes.length)
+    throw misfit(op, [x], `axes of the input, each once, not ${axes.join(',') || 'none'}`);
   const kept = x.shape.map((dim, axis): Dim => (axes.includes(axis) ? 1 : dim));
   return { dtype: 'f32', shape: keep ? kept : x.shape.filter((_, axis) => !axes.includes(axis)) };
 }
 
-function batches(shape: Shape): number {
-  return shape.filter((dim) => dim === 'B').length;
-}
-
-function sizeBesideBatch(shape: Shape): number | undefined {
-  return staticSize(shape.filter((dim) => dim !== 'B'));
+function namedAxes(shape: Shape): number {
+  return shape.filter((dim) => !isLength(dim)).length;
 }
 
 function validShape(what: string, shape: Shape): Shape {
-  if (batches(shape) > 1 || shape.some((dim) => dim !== 'B' && !(Number.isInteger(dim) && dim > 0))) {
-    throw misfit(what, [{ dtype: 'f32', shape }], 'positive whole lengths and at most one B');
+  const areLengths = fixedLengths(shape).every((dim) => Number.isInteger(dim) && dim > 0);
+  if (namedAxes(shape) > 1 || shape.includes('') || !areLengths) {
+    throw misfit(what, [{ dtype: 'f32', shape }], 'positive whole lengths and at most one named axis');
   }
   return shape;
 }
 
-function dtypeOf(data: TensorData): Dtype {
+/** The element type of an array; Uint8Array is bool. */
+export function dtypeOf(data: TensorData): Dtype {
   if (data instanceof Float32Array) return 'f32';
   if (data instanceof Int32Array) return 'i32';
   return data instanceof BigInt64Array ? 'i64' : 'bool';
@@ -261,12 +280,8 @@ function areFloat(inputs: readonly TensorType[]): boolean {
   return inputs.every((input) => input.dtype === 'f32');
 }
 
-function isLength(dim: Dim | undefined): dim is number {
-  return typeof dim === 'number';
-}
-
 function isTable(node: Node): boolean {
-  return node.dtype === 'f32' && node.shape.length === 2 && !node.shape.includes('B');
+  return node.dtype === 'f32' && node.shape.length === 2 && isLength(node.shape[1]);
 }
 
 function without(node: Node | undefined, axis: number): Shape {

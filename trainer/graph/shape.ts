@@ -1,35 +1,35 @@
-import { LabError } from '../../src/domain/error.ts';
-import type { Shape, TensorType } from './node.ts';
-
-/** `f32[B,4]`. */
-function describeType(type: TensorType): string {
-  return `${type.dtype}[${type.shape.join(',')}]`;
-}
-
-/** A `graph-invalid` error for an op that does not fit its inputs. `wanted` completes "wanted …". */
-export function misfit(op: string, inputs: readonly TensorType[], wanted: string): LabError {
-  const got = inputs.length === 0 ? 'nothing' : inputs.map(describeType).join(' and ');
-  return new LabError('graph-invalid', {
-    message: `graph op "${op}" on ${got}: wanted ${wanted}`,
-    hint: 'Reshape, cast or broadcast the inputs where the graph is built.',
-  });
-}
+import type { Dim, Shape } from './node.ts';
 
 export function sameShape(a: Shape, b: Shape): boolean {
   return a.length === b.length && a.every((dim, axis) => dim === b[axis]);
 }
 
-/** Number of elements of a shape without 'B'; undefined with it. */
+/** Whether an axis has a fixed length, and not a name. */
+export function isLength(dim: Dim | undefined): dim is number {
+  return typeof dim === 'number';
+}
+
+/** The name of the axis whose length is known only when the graph runs; undefined when all are fixed. */
+export function namedAxis(shape: Shape): string | undefined {
+  return shape.find((dim) => typeof dim === 'string');
+}
+
+/** The fixed lengths of a shape. */
+export function fixedLengths(shape: Shape): readonly number[] {
+  return shape.filter(isLength);
+}
+
+/** Number of elements of a shape without a named axis; undefined with one. */
 export function staticSize(shape: Shape): number | undefined {
   let size = 1;
   for (const dim of shape) {
-    if (dim === 'B') return undefined;
+    if (!isLength(dim)) return undefined;
     size *= dim;
   }
   return size;
 }
 
-/** NumPy's rule: aligned at the last axis, 1 stretches; 'B' goes with 'B' and with 1. Undefined when they do not fit. */
+/** NumPy's rule: aligned at the last axis, 1 stretches; a name goes with itself and with 1. Undefined when they do not fit. */
 export function broadcastShapes(shapes: readonly Shape[]): Shape | undefined {
   const rank = Math.max(0, ...shapes.map((shape) => shape.length));
   const result = Array.from({ length: rank }, (): Shape[number] => 1);

@@ -111,7 +111,7 @@ export class GradientCheck {
     const session = await createSession(toModel(this.#outputs), { threads: 1 });
     const feeds: Record<string, SessionTensor> = { ...this.#feeds, ...options.feeds };
     for (const [name, shape] of this.#weights) {
-      feeds[name] = floats(shape.map((dim) => (dim === 'B' ? options.batch : dim)));
+      feeds[name] = floats(shape.map((dim) => (typeof dim === 'string' ? options.batch : dim)));
     }
     try {
       const analytic = await session.run(feeds);
