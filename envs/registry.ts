@@ -5,11 +5,18 @@ import { z } from 'zod';
 import { errorText, LabError } from '../src/domain/error.ts';
 import { nearest } from '../src/domain/nearest.ts';
 import { catalogSchema } from '../src/domain/task.ts';
+import { acrobot, cartpole } from './classic/definitions.ts';
 import type { EnvironmentDefinition } from './contract.ts';
+import { corridor } from './corridor/definition.ts';
 import { workbench } from './workbench/definition.ts';
 
 /** Every environment that a config can name without a path. */
-export const ENVIRONMENTS: Readonly<Record<string, EnvironmentDefinition>> = { workbench };
+export const ENVIRONMENTS: Readonly<Record<string, EnvironmentDefinition>> = {
+  workbench,
+  cartpole,
+  acrobot,
+  corridor,
+};
 
 /**
  * The environment of that name, or the one that a module exports as `environment` when the name is an absolute path. Throws

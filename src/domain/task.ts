@@ -31,6 +31,8 @@ export const catalogSchema = z.object({
   env: z.string(),
   version: z.string(),
   maxSteps: z.int().positive(),
+  /** The task is to last: an episode that is cut short after `maxSteps` steps or more has succeeded. */
+  lasting: z.boolean().optional(),
   families: z
     .array(z.object({ name: z.string(), train: z.int().nonnegative(), heldOut: z.int().nonnegative() }))
     .min(1),

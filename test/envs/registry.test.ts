@@ -17,7 +17,7 @@ describe('the registry', () => {
   test('a mistyped name is refused with the name that was meant', async () => {
     await expect(findEnvironment('workbensh')).rejects.toMatchObject({
       code: 'environment-invalid',
-      message: 'there is no environment "workbensh"; there are: workbench',
+      message: 'there is no environment "workbensh"; there are: workbench, cartpole, acrobot, corridor',
       hint: 'did you mean workbench?',
     });
   });
@@ -25,7 +25,7 @@ describe('the registry', () => {
   test('a name like none, even one of an object’s own members, is refused with those there are', async () => {
     await expect(findEnvironment('toString')).rejects.toMatchObject({
       code: 'environment-invalid',
-      hint: 'set env.name to one of: workbench; or to the path of a module of yours, beginning with "./"',
+      hint: 'set env.name to one of: workbench, cartpole, acrobot, corridor; or to the path of a module of yours, beginning with "./"',
     });
   });
 });
