@@ -1,5 +1,8 @@
-import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { env, InferenceSession, listSupportedBackends, Tensor } from 'onnxruntime-node';
 import { errorText, LabError } from '../src/domain/error.ts';
+import { explainProviderFailure } from './devices/reason.ts';
 import type { Dtype, TensorData } from './graph/node.ts';
 
 /** Array type of each element type; bool is a Uint8Array of 0 and 1. */
@@ -16,17 +19,35 @@ export type SessionTensor = {
 }[Dtype];
 export type Tensors = Readonly<Record<string, SessionTensor>>;
 
-export interface SessionOptions {
-  /** Threads that share the work of one op. Must be 1 for a model with scatterAddRows: see `createSession`. */
-  readonly threads: number;
-  /** Execution providers of onnxruntime, in order of preference; CPU only by default. */
+/** Which execution providers of onnxruntime a session may run on. */
+export interface EngineChoice {
+  /** In order of preference; the CPU alone by default. */
   readonly providers?: readonly string[];
+  /** Whether one that does not work may be passed over for the next, and at last for the CPU; no by default. */
+  readonly allowFallback?: boolean;
+}
+
+export interface SessionOptions extends EngineChoice {
+  /** Threads that share the work of one op. Must be 1 on the CPU for a model with scatterAddRows: see `createSession`. */
+  readonly threads: number;
+  /** Refuse a model of which the provider leaves some op to the CPU; else the CPU takes those ops, as onnxruntime does. */
+  readonly wholly?: boolean;
+}
+
+/** A provider that was asked for and does not work, in words for people. */
+export interface PassedOver {
+  readonly provider: string;
+  readonly reason: string;
 }
 
 /** A model loaded into onnxruntime. Make few and keep them: each one made leaks a little native memory. */
 export interface Session {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
+  /** What it runs on. */
+  readonly provider: string;
+  /** Providers asked for that come before it and do not work. */
+  readonly fellBackFrom: readonly PassedOver[];
   /**
    * Runs the model. Nothing is copied on the way in: tensors are views of the arrays given, so an array must stay as it is
    * until the promise settles. Outputs can be fed to the next run as they are. Arrays named in `into` receive those outputs
@@ -38,44 +59,96 @@ export interface Session {
 }
 
 /**
- * Loads a model file. Throws `graph-invalid` when onnxruntime refuses it, and when a model that scatters is to run on more
- * than one thread: onnxruntime's CPU threads then add to one row at once and lose updates without a word (its issue 18048;
- * measured in 1.30: sums of frequent rows 20–40 % off, differently each time). Several one-thread runs at once are right.
+ * Loads a model file. Throws `graph-invalid` when onnxruntime refuses it, when the first provider does not work and none may
+ * take its place, and when a model that scatters is to run on more than one CPU thread: onnxruntime's CPU threads then add to
+ * one row at once and lose updates without a word (its issue 18048; measured in 1.30: sums of frequent rows 20–40 % off,
+ * differently each time). Several one-thread runs at once are right. With another provider such a model gets one CPU thread
+ * whatever was asked for, since the CPU may be given the op.
  */
 export async function createSession(model: Uint8Array, options: SessionOptions): Promise<Session> {
-  if (
-    options.threads > 1 &&
-    Buffer.from(model.buffer, model.byteOffset, model.byteLength).includes('ScatterND')
-  ) {
+  const { providers = ['cpu'], allowFallback = false } = options;
+  const order = allowFallback ? [...new Set([...providers, 'cpu'])] : providers.slice(0, 1);
+  const passedOver: PassedOver[] = [];
+  for (const provider of order) {
+    if (provider === 'cpu') return new OnnxSession(await loadOnCpu(model, options), provider, passedOver);
+    const threads = scatters(model) ? 1 : options.threads;
+    try {
+      const session = await load(model, provider, { ...options, threads });
+      return new OnnxSession(session, provider, passedOver);
+    } catch (thrown) {
+      passedOver.push({ provider, reason: reasonOf(provider, thrown) });
+    }
+  }
+  throw new LabError('graph-invalid', {
+    message: passedOver
+      .map(({ provider, reason }) => `provider ${provider} cannot be used: ${reason}`)
+      .join('; '),
+    hint: 'see what this machine has with: agentrl-lab devices; or set allowFallback: true beside providers',
+  });
+}
+
+/** Version of onnxruntime, the providers that its build for this platform knows, and the folder of its libraries. */
+export function engineInfo(): { version: string; known: readonly string[]; folder: string } {
+  const entry = createRequire(import.meta.url).resolve('onnxruntime-node');
+  const folder = join(dirname(entry), '..', 'bin', 'napi-v6', process.platform, process.arch);
+  return { version: env.versions.node ?? '', known: listSupportedBackends().map(({ name }) => name), folder };
+}
+
+function reasonOf(provider: string, thrown: unknown): string {
+  return explainProviderFailure(provider, errorText(thrown), engineInfo().folder);
+}
+
+function scatters(model: Uint8Array): boolean {
+  return Buffer.from(model.buffer, model.byteOffset, model.byteLength).includes('ScatterND');
+}
+
+async function loadOnCpu(model: Uint8Array, options: SessionOptions): Promise<InferenceSession> {
+  if (options.threads > 1 && scatters(model)) {
     throw new LabError('graph-invalid', {
       message: `a model that scatters cannot run on ${options.threads} threads: wanted 1, or sums would lose updates`,
       hint: 'Split the batch and run the parts at the same time on a session of one thread.',
     });
   }
   try {
-    const session = await InferenceSession.create(model, {
-      executionProviders: [...(options.providers ?? ['cpu'])],
-      intraOpNumThreads: options.threads,
-      interOpNumThreads: 1,
-      executionMode: 'sequential',
-      graphOptimizationLevel: 'all',
-      logSeverityLevel: 3,
-      // A spinning thread takes the core from the other processes of a run.
-      extra: { session: { intra_op: { allow_spinning: '0' } } },
-    });
-    return new OnnxSession(session);
+    return await load(model, 'cpu', options);
   } catch (thrown) {
     throw refused(`a model of ${model.byteLength} bytes could not be loaded`, thrown);
   }
 }
 
+async function load(
+  model: Uint8Array,
+  provider: string,
+  { threads, wholly = false }: SessionOptions,
+): Promise<InferenceSession> {
+  return await InferenceSession.create(model, {
+    executionProviders: [provider],
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+    graphOptimizationLevel: 'all',
+    logSeverityLevel: 3,
+    extra: {
+      session: {
+        // A spinning thread takes the core from the other processes of a run.
+        intra_op: { allow_spinning: '0' },
+        ...(wholly && provider !== 'cpu' ? { disable_cpu_ep_fallback: '1' } : {}),
+      },
+    },
+  });
+}
+
 class OnnxSession implements Session {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
+  readonly provider: string;
+  readonly fellBackFrom: readonly PassedOver[];
   readonly #session: InferenceSession;
 
-  constructor(session: InferenceSession) {
+  constructor(session: InferenceSession, provider: string, fellBackFrom: readonly PassedOver[]) {
     this.#session = session;
+    this.provider = provider;
+    this.fellBackFrom = fellBackFrom;
     this.inputs = session.inputNames;
     this.outputs = session.outputNames;
   }

@@ -1,4 +1,4 @@
-import { actionLayout, CANDIDATE_TOKENS } from '../domain/policy-spec.ts';
+import { actionLayout, observationTensors } from '../domain/policy-spec.ts';
 import type { Config } from './schema.ts';
 
 /** Something that cannot work: the key to look at, and what is wrong with what would be right. */
@@ -12,12 +12,13 @@ const MIB = 1024 * 1024;
 const PROCESS_MIB = 100;
 const SLOT_MIB = 0.05;
 
-/** Bytes of one step's training sample: u16 tokens and candidates, mask, f32 log-probabilities, and scalars. */
+/** Bytes of one step's training sample: what the policy read, f32 log-probabilities, and scalars. */
 export function sampleBytesPerStep(config: Config): number {
-  const { policy } = config;
-  const layout = actionLayout(policy);
-  const tokens = 2 * (policy.sentences * policy.tokens + layout.slots * CANDIDATE_TOKENS);
-  return tokens + 5 * layout.size + 14;
+  const elements = { u8: 1, u16: 2, f32: 4 };
+  const observation = observationTensors(config.policy)
+    .map(({ element, width }) => elements[element] * width)
+    .reduce((sum, bytes) => sum + bytes, 0);
+  return observation + 4 * actionLayout(config.policy).size + 14;
 }
 
 /** Combinations that cannot work, each with the way out. `memoryMiB` is what this machine has, null if unknown. */
@@ -25,6 +26,7 @@ export function findImpossible(config: Config, memoryMiB: number | null): Proble
   return [
     ...samplingProblems(config),
     ...learningProblems(config),
+    ...scheduleProblems(config),
     ...hostProblems(config),
     ...memoryProblems(config, memoryMiB),
   ];
@@ -51,7 +53,7 @@ function samplingProblems({ sampling, hosts, policy }: Config): Problem[] {
       `${batchSteps} is less than sampling.maxSteps, ${maxSteps}: a batch holds whole episodes`,
     );
   }
-  if (policy.taskSentences >= policy.sentences) {
+  if (policy.kind === 'text' && policy.taskSentences >= policy.sentences) {
     const message = `${policy.taskSentences} must be less than policy.sentences, ${policy.sentences}`;
     problems.push({ path: ['policy', 'taskSentences'], message });
   }
@@ -67,6 +69,21 @@ function learningProblems({ knobs, sampling }: Config): Problem[] {
   if (knobs.kl_limit > 0 && knobs.kl_limit < knobs.kl_target) {
     const message = `${knobs.kl_limit} is less than knobs.kl_target, ${knobs.kl_target}: updates would end before the target; 0 is no limit`;
     problems.push({ path: ['knobs', 'kl_limit'], message });
+  }
+  return problems;
+}
+
+function scheduleProblems({ schedule, knobs, sampling }: Config): Problem[] {
+  const problems: Problem[] = [];
+  const targets = [knobs.kl_target, ...(schedule.kl_target?.points ?? []).map(([, value]) => value)];
+  if (schedule.kl !== undefined && targets.some((target) => target > 0)) {
+    const message = `moves the KL coefficient, and so does the adaptive controller at a target of ${Math.max(...targets)}: wanted knobs.kl_target 0, or no schedule`;
+    problems.push({ path: ['schedule', 'kl'], message });
+  }
+  for (const [index, [, value]] of (schedule.minibatch?.points ?? []).entries()) {
+    if (value <= sampling.batchSteps) continue;
+    const message = `${value} is more than sampling.batchSteps, ${sampling.batchSteps}: a minibatch is a part of a batch`;
+    problems.push({ path: ['schedule', 'minibatch', 'points', index], message });
   }
   return problems;
 }

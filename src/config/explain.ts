@@ -30,15 +30,22 @@ function wanted(issue: z.core.$ZodIssue): string {
       return issue.inclusive === false
         ? `less than ${String(issue.maximum)}`
         : `${String(issue.maximum)} or less`;
+    case 'invalid_union':
+      return kindsOf(issue).join(' or ') || issue.message;
     case 'not_multiple_of':
     case 'invalid_format':
-    case 'invalid_union':
     case 'invalid_element':
     case 'invalid_key':
     case 'unrecognized_keys':
     case 'custom':
       return issue.message;
   }
+}
+
+/** The names that a key which tells kinds apart may have. */
+function kindsOf(issue: z.core.$ZodIssue): string[] {
+  const options: unknown = 'options' in issue ? issue.options : [];
+  return Array.isArray(options) ? options.filter((option) => typeof option === 'string') : [];
 }
 
 function wantedMinimum({ origin, minimum, inclusive }: z.core.$ZodIssueTooSmall): string {
@@ -58,8 +65,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 function like(issue: z.core.$ZodIssue, value: unknown): string {
-  if (issue.code !== 'invalid_value' || typeof value !== 'string') return '';
-  const near = nearest(value, issue.values.map(String));
+  if (typeof value !== 'string') return '';
+  const near = nearest(value, issue.code === 'invalid_value' ? issue.values.map(String) : kindsOf(issue));
   return near === null ? '' : `; did you mean "${near}"?`;
 }
 

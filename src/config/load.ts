@@ -1,9 +1,11 @@
 import { LabError } from '../domain/error.ts';
+import { KNOB_NAMES, KNOBS } from '../domain/knob.ts';
+import { recordOf } from '../domain/table.ts';
 import { findImpossible, type Problem } from './budgets.ts';
 import { explainIssue } from './explain.ts';
 import { applyOverrides, type Override } from './overrides.ts';
 import { type Config, configSchema } from './schema.ts';
-import { type ConfigPath, type ConfigSource, isRecord, parseSource } from './source.ts';
+import { type ConfigPath, type ConfigSource, isRecord, parseSource, valueAt } from './source.ts';
 
 export interface LoadOptions {
   /** Name of the file, for messages and origins. */
@@ -35,16 +37,37 @@ export function loadConfig(text: string | null, options: LoadOptions): LoadedCon
   const parsed = configSchema.safeParse(raw);
   const origin = (path: ConfigPath): string => originOf(path, { source, overrides, file });
   if (!parsed.success) {
+    const beside = defaultsLike(raw);
     throw refusal(
-      parsed.error.issues.flatMap((issue) => explainIssue(issue, raw, defaults)),
+      parsed.error.issues.flatMap((issue) => explainIssue(issue, raw, beside)),
       origin,
       file,
     );
   }
   const config = parsed.data;
-  const impossible = findImpossible(config, memoryMiB);
+  const impossible = [...scheduledKnobs(config, overrides), ...findImpossible(config, memoryMiB)];
   if (impossible.length > 0) throw refusal(impossible, origin, file);
   return { config, origins: new Map(leafPaths(config).map((path) => [path.join('.'), origin(path)])) };
+}
+
+/** A knob set on the command line whose schedule would set it again before the next update. */
+function scheduledKnobs({ schedule }: Config, overrides: readonly Override[]): Problem[] {
+  return overrides.flatMap(({ path, value }) => {
+    const [first, name] = path;
+    const knob = KNOB_NAMES.find((known) => first === 'knobs' && known === name);
+    if (knob === undefined || schedule[knob] === undefined) return [];
+    const instead = `--set "schedule.${knob}.points=[[0, ${String(value)}]]"`;
+    return [{ path, message: `follows schedule.${knob}, which would set it again: wanted ${instead}` }];
+  });
+}
+
+/** A working config with the same kind of policy and with every schedule: its keys are what a refused one may have. */
+function defaultsLike(raw: Record<string, unknown>): Config {
+  const features = valueAt(raw, ['policy', 'kind']) === 'features';
+  return configSchema.parse({
+    policy: features ? { kind: 'features', features: 1 } : {},
+    schedule: recordOf(KNOB_NAMES, (name) => ({ points: [[0, KNOBS[name].initial]] })),
+  });
 }
 
 /** Paths of all values: scalars, lists of scalars, and empty containers. */

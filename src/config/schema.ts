@@ -4,8 +4,11 @@ import { hostSpecSchema } from '../domain/host.ts';
 import { KNOB_NAMES, KNOBS, type KnobKind, type KnobName } from '../domain/knob.ts';
 import { nearest } from '../domain/nearest.ts';
 import { policySpecSchema } from '../domain/policy-spec.ts';
+import { PROVIDERS } from '../domain/provider.ts';
 import { type RewardRule, type RewardRules, rewardRuleSchema } from '../domain/reward.ts';
+import { scheduleSchema } from '../domain/schedule.ts';
 import { keysOf, recordOf } from '../domain/table.ts';
+import { guardLimitsSchema, trainerOptionsSchema } from '../domain/trainer-options.ts';
 
 /** Most observations in one inference call, where the config is silent: more gains nothing and costs latency. */
 const DEFAULT_SLICE = 256;
@@ -30,6 +33,9 @@ const samplingSchema = z
     unackedMiB: z.int().min(1).max(65_536).default(64),
     queueMiB: z.int().min(1).max(1_048_576).default(512),
     overlap: z.boolean().default(false),
+    maxStaleness: z.int().min(0).max(1_000_000).default(8),
+    providers: z.array(z.enum(PROVIDERS)).min(1).default(['cpu']),
+    allowFallback: z.boolean().default(false),
   })
   .transform(({ slots, slice = Math.min(DEFAULT_SLICE, slots), ...rest }) => ({ slots, slice, ...rest }));
 
@@ -61,6 +67,27 @@ function unknownReward(name: string): string {
   return `is not one of ${keysOf(DEFAULT_REWARDS).join(', ')}; a component of your own needs a weight`;
 }
 
+const scheduleTableSchema = z
+  .partialRecord(z.enum(KNOB_NAMES), scheduleSchema)
+  .superRefine((schedules, context) => {
+    for (const name of keysOf(schedules)) {
+      const points = schedules[name]?.points ?? [];
+      for (const [index, [when, value]] of points.entries()) {
+        const { minimum, maximum }: KnobKind = KNOBS[name];
+        const path = [name, 'points', index];
+        if (value < minimum || value > maximum) {
+          const message = `${value} is out of range: ${name} takes ${minimum} to ${maximum}`;
+          context.addIssue({ code: 'custom', path, message, input: value });
+        }
+        const earlier = points[index - 1]?.[0] ?? -1;
+        if (when <= earlier) {
+          const message = `is at ${when}, not after the point before it, ${earlier}`;
+          context.addIssue({ code: 'custom', path, message, input: when });
+        }
+      }
+    }
+  });
+
 /** The whole config. Every key has a default that works; unknown keys are refused. docs/CONFIG.md explains each. */
 export const configSchema = z.strictObject({
   name: z
@@ -77,16 +104,17 @@ export const configSchema = z.strictObject({
   policy: policySpecSchema.prefault({}),
   rewards: rewardsSchema.prefault({}),
   sampling: samplingSchema.prefault({}),
-  trainer: z
-    .strictObject({
-      threads: z.int().min(1).max(256).default(2),
-      gamma: z.number().min(0).max(1).default(0.99),
-      lambda: z.number().min(0).max(1).default(0.95),
-      gradientNorm: z.number().positive().default(0.5),
-      adamEpsilon: z.number().positive().max(1).default(1e-5),
+  trainer: trainerOptionsSchema.prefault({}),
+  knobs: z.strictObject(recordOf(KNOB_NAMES, knobSchema)).prefault({}),
+  schedule: scheduleTableSchema.prefault({}),
+  guard: guardLimitsSchema
+    .extend({
+      /** What follows when an update was rolled back. */
+      action: z.enum(['continue', 'pause', 'ease']).default('continue'),
+      /** By what knobs are multiplied to ease them. */
+      ease: z.partialRecord(z.enum(KNOB_NAMES), z.number().positive().max(10)).default({ lr: 0.5 }),
     })
     .prefault({}),
-  knobs: z.strictObject(recordOf(KNOB_NAMES, knobSchema)).prefault({}),
   curriculum: z
     .strictObject({ floor: z.number().min(0).max(1).default(0.25), adapt: z.boolean().default(true) })
     .prefault({}),

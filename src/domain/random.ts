@@ -44,39 +44,59 @@ function finalise(value: number): number {
   return (mixed ^ (mixed >>> 16)) >>> 0;
 }
 
-function fromState(state: readonly number[]): RandomStream {
-  let [a = 0, b = 0, c = 0, counter = 1] = state;
-  const next = (): number => {
-    const sum = (((a + b) | 0) + counter) | 0;
-    counter = (counter + 1) | 0;
-    a = b ^ (b >>> 9);
-    b = (c + (c << 3)) | 0;
-    c = ((c << 21) | (c >>> 11)) + sum;
-    c |= 0;
+function fromState([a = 0, b = 0, c = 0, counter = 1]: readonly number[]): RandomStream {
+  return new Sfc32(a, b, c, counter);
+}
+
+/** A class, not closures: an episode makes several streams. */
+class Sfc32 implements RandomStream {
+  #a: number;
+  #b: number;
+  #c: number;
+  #counter: number;
+
+  constructor(a: number, b: number, c: number, counter: number) {
+    this.#a = a | 0;
+    this.#b = b | 0;
+    this.#c = c | 0;
+    this.#counter = counter | 0;
+  }
+
+  next(): number {
+    const sum = (((this.#a + this.#b) | 0) + this.#counter) | 0;
+    const c = this.#c;
+    this.#counter = (this.#counter + 1) | 0;
+    this.#a = this.#b ^ (this.#b >>> 9);
+    this.#b = (c + (c << 3)) | 0;
+    this.#c = (((c << 21) | (c >>> 11)) + sum) | 0;
     return (sum >>> 0) / 4294967296;
-  };
-  const integer = (bound: number): number => Math.floor(next() * bound);
-  return {
-    next,
-    integer,
-    pick: (items) => {
-      const item = items[integer(items.length)];
-      if (item === undefined) throw new RangeError('pick from an empty list');
-      return item;
-    },
-    shuffle: (items) => {
-      const copy = [...items];
-      for (let i = copy.length - 1; i > 0; i--) {
-        const j = integer(i + 1);
-        const kept = copy[i];
-        const moved = copy[j];
-        if (kept !== undefined && moved !== undefined) {
-          copy[i] = moved;
-          copy[j] = kept;
-        }
+  }
+
+  integer(bound: number): number {
+    return Math.floor(this.next() * bound);
+  }
+
+  pick<T>(items: readonly T[]): T {
+    const item = items[this.integer(items.length)];
+    if (item === undefined) throw new RangeError('pick from an empty list');
+    return item;
+  }
+
+  shuffle<T>(items: readonly T[]): T[] {
+    const copy = [...items];
+    for (let i = copy.length - 1; i > 0; i--) {
+      const j = this.integer(i + 1);
+      const kept = copy[i];
+      const moved = copy[j];
+      if (kept !== undefined && moved !== undefined) {
+        copy[i] = moved;
+        copy[j] = kept;
       }
-      return copy;
-    },
-    getState: () => [a >>> 0, b >>> 0, c >>> 0, counter >>> 0],
-  };
+    }
+    return copy;
+  }
+
+  getState(): readonly number[] {
+    return [this.#a >>> 0, this.#b >>> 0, this.#c >>> 0, this.#counter >>> 0];
+  }
 }

@@ -42,6 +42,8 @@ export const runManifestSchema = z.object({
   /** Address of the control socket: a path, as short as the platform demands. */
   socket: z.string(),
   pid: z.int().nullable(),
+  /** The run and its iteration that this one was branched from. */
+  parent: z.object({ run: z.string(), iteration: z.int().nonnegative() }).nullable().default(null),
 });
 export type RunManifest = Readonly<z.infer<typeof runManifestSchema>>;
 
@@ -56,8 +58,7 @@ export const evaluationSchema = z.object({
 });
 export type Evaluation = Readonly<z.infer<typeof evaluationSchema>>;
 
-/** One row of metrics: one PPO update phase. Rates and means of episodes are over the training
- * episodes stored since the update before. */
+/** One row of metrics: one PPO update phase. Rates and means of episodes are over the batch that was trained on. */
 export const iterationMetricsSchema = z.object({
   iteration: z.int().positive(),
   policyVersion: z.int().nonnegative(),
@@ -69,12 +70,16 @@ export const iterationMetricsSchema = z.object({
   /** Totals of the run so far, training episodes only. */
   episodes: z.int(),
   envSteps: z.int(),
-  /** Training steps over all the running time since the row before, updates and evaluations included. */
+  /**
+   * Training steps over all the running time since the newest row before it in whose time anything was sampled, updates and
+   * evaluations included. A row in whose time nothing was (the queue held its batch) goes on with the rate of the one before.
+   */
   envStepsPerS: z.number(),
   batchEpisodes: z.int(),
   batchSteps: z.int(),
   reward: z.number(),
   success: z.number(),
+  /** Void training episodes among those stored since the row before. */
   voidShare: z.number(),
   truncatedShare: z.number(),
   meanSteps: z.number(),
@@ -83,9 +88,16 @@ export const iterationMetricsSchema = z.object({
   heldOutByFamily: z.record(z.string(), z.number()),
   heldOutGreedy: z.number().nullable(),
   heldOutGreedyByFamily: z.record(z.string(), z.number()),
+  /** Exact KL divergence of the sampling policy from the trained one, over all actions; mean of the last pass. */
   kl: z.number(),
+  /** The same estimated from the actions taken: k1 = mean(−log r), k3 = mean(r − 1 − log r); Schulman 2020. */
+  klK1: z.number().nullable().default(null),
+  klK3: z.number().nullable().default(null),
   /** The KL coefficient used in this update. */
   klCoefficient: z.number(),
+  /** Learning rate and entropy coefficient at the end of this update. */
+  learningRate: z.number().nullable().default(null),
+  entropyCoefficient: z.number().nullable().default(null),
   clipFraction: z.number(),
   entropy: z.number(),
   policyLoss: z.number(),
@@ -94,6 +106,10 @@ export const iterationMetricsSchema = z.object({
   gradientNorm: z.number(),
   /** Mean over samples of (policy version now − version that took the step). */
   staleness: z.number(),
+  /** The largest of them. */
+  stalest: z.int().nonnegative().default(0),
+  /** Steps left out of this batch because their policy version was too old. */
+  staleSteps: z.int().nonnegative().default(0),
   minibatches: z.int(),
   /** The update ended early because a minibatch's KL passed the limit. */
   stoppedEarly: z.boolean(),
@@ -106,7 +122,7 @@ export type IterationMetrics = Readonly<z.infer<typeof iterationMetricsSchema>>;
 /** A knob that was turned: recorded when the trainer has taken it over. */
 export const knobChangeSchema = z.object({
   time: z.number(),
-  /** Who asked: user@host of a person, or `config`. */
+  /** Who asked: user@host of a person, or `config`, `schedule`, `guard`. */
   who: z.string(),
   knob: knobNameSchema,
   from: z.number(),
@@ -114,6 +130,8 @@ export const knobChangeSchema = z.object({
   /** The update and the minibatch of it (from 0) that first used the new value. */
   iteration: z.int().nonnegative(),
   minibatch: z.int().nonnegative(),
+  /** It puts back what the newest change by a person, not undone yet, had changed. */
+  undo: z.boolean().default(false),
 });
 export type KnobChange = Readonly<z.infer<typeof knobChangeSchema>>;
 
@@ -128,6 +146,8 @@ export const runEventSchema = z.object({
   /** What it happened to: `worker 1@local`, `trainer`, … */
   subject: z.string(),
   message: z.string(),
+  /** Ids of the episodes that it is about, the most telling first. */
+  episodes: z.array(z.string()).default([]),
 });
 export type RunEvent = Readonly<z.infer<typeof runEventSchema>>;
 
@@ -144,8 +164,26 @@ export const childStatusSchema = z.object({
   slots: z.int().nonnegative(),
   busySlots: z.int().nonnegative(),
   rssMiB: z.number(),
+  /** Execution provider that its models run on, null before it has said. */
+  provider: z.string().nullable().default(null),
 });
 export type ChildStatus = Readonly<z.infer<typeof childStatusSchema>>;
+
+/** What an update came to, in a preview: clip fraction of the whole, and KL of its last minibatch. */
+const previewOutcomeSchema = z.object({ clipFraction: z.number(), kl: z.number() });
+
+/**
+ * What knobs would do: the first minibatches of the newest update, computed again from its own start, with the knobs as they
+ * are and as they would be.
+ */
+export const previewSchema = z.object({
+  iteration: z.int().positive(),
+  minibatches: z.int().positive(),
+  samples: z.int().positive(),
+  now: previewOutcomeSchema,
+  wouldBe: previewOutcomeSchema,
+});
+export type Preview = Readonly<z.infer<typeof previewSchema>>;
 
 /** What a client gets when it asks a live run how it is. */
 export const runStatusSchema = z.object({
@@ -171,6 +209,10 @@ export const runStatusSchema = z.object({
   queuedSteps: z.int(),
   batchSteps: z.int(),
   knobs: knobValuesSchema,
+  /** Knobs that their schedule in the config moves; not those that somebody has turned since. */
+  scheduled: z.array(knobNameSchema),
+  /** What undo would put back, or null. */
+  undoable: knobChangeSchema.nullable(),
   children: z.array(childStatusSchema),
 });
 export type RunStatus = Readonly<z.infer<typeof runStatusSchema>>;

@@ -14,6 +14,21 @@ export const controlRequestSchema = z.discriminatedUnion('command', [
     who: z.string(),
     knobs: z.partialRecord(knobNameSchema, z.number()),
   }),
+  /** Lets the config's schedule move knobs again that somebody has turned. */
+  z.object({
+    id: z.int(),
+    command: z.literal('schedule'),
+    who: z.string(),
+    knobs: z.array(knobNameSchema).min(1),
+  }),
+  /** Puts the newest change of a knob by a person back. */
+  z.object({ id: z.int(), command: z.literal('undo'), who: z.string() }),
+  /** What knobs would do, without turning them. */
+  z.object({
+    id: z.int(),
+    command: z.literal('preview'),
+    knobs: z.partialRecord(knobNameSchema, z.number()),
+  }),
   z.object({ id: z.int(), command: z.literal('checkpoint'), who: z.string() }),
 ]);
 export type ControlRequest = Readonly<z.infer<typeof controlRequestSchema>>;

@@ -23,18 +23,34 @@ export function bytesOf(view: ArrayBufferView): Uint8Array {
   return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 }
 
-/** The chunks to write for one frame, in order. Attachments are not copied. */
+/** The chunks to write for one frame, in order. Attachments are not copied; those that adjoin in memory are one chunk. */
 export function encodeFrame(message: object, attachments: Attachments = {}): Uint8Array[] {
-  const names = Object.entries(attachments);
-  const header = Buffer.from(
-    JSON.stringify({ message, attachments: names.map(([name, bytes]) => [name, bytes.byteLength]) }),
-  );
-  let total = 4 + header.byteLength;
-  for (const [, bytes] of names) total += bytes.byteLength;
-  const lengths = Buffer.alloc(8);
-  lengths.writeUInt32LE(total, 0);
-  lengths.writeUInt32LE(header.byteLength, 4);
-  return [lengths, header, ...names.map(([, bytes]) => bytes)];
+  const lengths: [string, number][] = [];
+  const chunks: Uint8Array[] = [];
+  let total = 4;
+  for (const [name, bytes] of Object.entries(attachments)) {
+    lengths.push([name, bytes.byteLength]);
+    total += bytes.byteLength;
+    const last = chunks.at(-1);
+    if (last !== undefined && adjoin(last, bytes)) {
+      chunks[chunks.length - 1] = new Uint8Array(
+        last.buffer,
+        last.byteOffset,
+        last.byteLength + bytes.byteLength,
+      );
+    } else chunks.push(bytes);
+  }
+  const header = JSON.stringify({ message, attachments: lengths });
+  const headerLength = Buffer.byteLength(header);
+  const head = Buffer.allocUnsafe(8 + headerLength);
+  head.writeUInt32LE(total + headerLength, 0);
+  head.writeUInt32LE(headerLength, 4);
+  head.write(header, 8);
+  return [head, ...chunks];
+}
+
+function adjoin(first: Uint8Array, second: Uint8Array): boolean {
+  return first.buffer === second.buffer && first.byteOffset + first.byteLength === second.byteOffset;
 }
 
 /** Cuts a stream of bytes into frames. Throws `protocol-invalid` on anything that is not one. */

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { assignmentSchema, episodeSummarySchema } from '../domain/episode.ts';
+import { histogramDataSchema } from '../domain/histogram.ts';
 import { policySpecSchema } from '../domain/policy-spec.ts';
+import { PROVIDERS } from '../domain/provider.ts';
 import { rewardRuleSchema } from '../domain/reward.ts';
 import { catalogSchema } from '../domain/task.ts';
 import { helloSchema } from './version.ts';
@@ -13,7 +15,12 @@ export const workerSettingsSchema = z.object({
   /** Most observations in one inference call. */
   slice: z.int().positive(),
   inferenceThreads: z.int().positive(),
+  /** Execution providers, the preferred one first, and whether one that does not work may be passed over. */
+  providers: z.array(z.enum(PROVIDERS)).min(1),
+  allowFallback: z.boolean(),
   policy: policySpecSchema,
+  /** Who acts; absent: the policy. `random`: any legal action, without weights, and every report is measured. */
+  actor: z.enum(['policy', 'random']).optional(),
   rewards: z.record(z.string(), rewardRuleSchema),
   maxSteps: z.int().positive(),
   stepTimeoutMs: z.int().positive(),
@@ -38,6 +45,27 @@ export const toWorkerSchema = z.discriminatedUnion('type', [
 ]);
 export type ToWorker = Readonly<z.infer<typeof toWorkerSchema>>;
 
+/** What a worker calls its environment for. */
+export type MeasuredStage = 'task' | 'reset' | 'step';
+
+/** Why a worker had nothing to do: held by the run, or it waited for answers of environments, for tasks, for acknowledgement. */
+export type IdleCause = 'held' | 'answers' | 'tasks' | 'acknowledgement';
+
+/** Since the last report, by a closer look that only a bench pays for; see src/sampling/measure.ts. */
+const workerMeasureSchema = z.object({
+  /** Lengths of the calls `createTask`, `reset` and `step`, each until its answer. */
+  stages: z.object({ task: histogramDataSchema, reset: histogramDataSchema, step: histogramDataSchema }),
+  wallMs: z.number(),
+  /** Inside those calls until they returned; what an environment does while it is waited for is not in it. */
+  environmentMs: z.number(),
+  idleMs: z.object({ held: z.number(), answers: z.number(), tasks: z.number(), acknowledgement: z.number() }),
+  cpuMs: z.number(),
+  /** Memory before there was a slot, and the most so far. */
+  emptyRssMiB: z.number(),
+  peakRssMiB: z.number(),
+});
+export type WorkerMeasure = Readonly<z.infer<typeof workerMeasureSchema>>;
+
 /** Where a worker's time went since its last report, in ms, and what it did meanwhile. */
 export const workerReportSchema = z.object({
   steps: z.int().nonnegative(),
@@ -49,6 +77,7 @@ export const workerReportSchema = z.object({
   idleMs: z.number(),
   busySlots: z.int().nonnegative(),
   rssMiB: z.number(),
+  measure: workerMeasureSchema.optional(),
 });
 export type WorkerReport = Readonly<z.infer<typeof workerReportSchema>>;
 
@@ -58,7 +87,13 @@ export type WorkerReport = Readonly<z.infer<typeof workerReportSchema>>;
  */
 export const fromWorkerSchema = z.discriminatedUnion('type', [
   helloSchema,
-  z.object({ type: z.literal('ready'), catalog: catalogSchema }),
+  /** `provider`: what it really runs on; `fellBackFrom`: providers asked for that do not work, each with the reason. */
+  z.object({
+    type: z.literal('ready'),
+    catalog: catalogSchema,
+    provider: z.string(),
+    fellBackFrom: z.array(z.object({ provider: z.string(), reason: z.string() })),
+  }),
   /** It can never do what it was told to, nor can another one: the run fails for this reason. */
   z.object({ type: z.literal('refused'), reason: z.string() }),
   z.object({ type: z.literal('claim'), count: z.int().positive() }),

@@ -30,8 +30,8 @@ export function checkTask(task: Task): void {
 /** Throws `environment-invalid` unless it is an observation. */
 export function checkObservation(observation: Observation): void {
   const { lines, legal, candidates } = asRecord(observation, 'an observation');
-  if (!isArrayOf(lines, (line) => typeof line === 'string')) throw wrong('an observation', 'lines', lines);
-  if (!isArrayOf(legal, (type) => LEGAL.has(type))) throw wrong('an observation', 'legal', legal);
+  if (!isArrayOf(lines, isText)) throw wrong('an observation', 'lines', lines);
+  if (!isArrayOf(legal, isActionType)) throw wrong('an observation', 'legal', legal);
   if (!Array.isArray(candidates)) throw wrong('an observation', 'candidates', candidates);
   if (checkedSets.has(candidates)) return;
   const odd = candidates.findIndex((candidate) => !candidateSchema.safeParse(candidate).success);
@@ -52,7 +52,17 @@ export function checkStepResult(result: StepResult): void {
 }
 
 function isArrayOf(value: unknown, is: (item: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.every(is);
+  if (!Array.isArray(value)) return false;
+  for (let i = 0; i < value.length; i++) if (!is(value[i])) return false;
+  return true;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
+}
+
+function isActionType(value: unknown): boolean {
+  return LEGAL.has(value);
 }
 
 function asRecord(value: unknown, what: string): Readonly<Record<string, unknown>> {

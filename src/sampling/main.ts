@@ -1,9 +1,10 @@
 import type { EnvironmentDefinition } from '../../envs/contract.ts';
 import { findEnvironment } from '../../envs/registry.ts';
-import { errorText, errorWithHint } from '../domain/error.ts';
+import { errorText, errorWithHint, LabError } from '../domain/error.ts';
 import { connectToParent } from '../protocol/child.ts';
 import { startLifeline } from '../protocol/lifeline.ts';
 import { type FromWorker, type ToWorker, toWorkerSchema, type WorkerSettings } from '../protocol/worker.ts';
+import { Measure, measureEnvironment } from './measure.ts';
 import { SamplingWorker } from './worker.ts';
 
 /** Entry of a worker process: see src/protocol/worker.ts for what it is told and what it says. */
@@ -51,18 +52,41 @@ async function loadEnvironment({ env }: WorkerSettings): Promise<EnvironmentDefi
 async function start(settings: WorkerSettings): Promise<void> {
   const definition = await loadEnvironment(settings);
   if (definition === null) return;
-  const created = await SamplingWorker.create({
-    settings,
-    definition,
-    lifeline: startLifeline(settings.stepTimeoutMs),
-    send: (message, attachments) => connection.send(message, attachments),
-  });
+  const created = await createWorker(settings, definition);
+  if (created === null) return;
   worker = created;
   setInterval(() => {
     created.checkDeadlines();
     connection.send({ type: 'report', report: created.report() });
   }, REPORT_INTERVAL_MS).unref();
-  connection.send({ type: 'ready', catalog: definition.catalog });
+  const { provider, fellBackFrom } = created.engine;
+  connection.send({
+    type: 'ready',
+    catalog: definition.catalog,
+    provider,
+    fellBackFrom: [...fellBackFrom],
+  });
+}
+
+/** A policy that cannot be loaded here, as for want of its provider, will not be by another attempt either. */
+async function createWorker(
+  settings: WorkerSettings,
+  definition: EnvironmentDefinition,
+): Promise<SamplingWorker | null> {
+  const measure = settings.actor === 'random' ? new Measure() : undefined;
+  try {
+    return await SamplingWorker.create({
+      settings,
+      definition: measure === undefined ? definition : measureEnvironment(definition, measure),
+      measure,
+      lifeline: startLifeline(settings.stepTimeoutMs),
+      send: (message, attachments) => connection.send(message, attachments),
+    });
+  } catch (thrown) {
+    if (!(thrown instanceof LabError) || thrown.code !== 'graph-invalid') throw thrown;
+    connection.send({ type: 'refused', reason: `the policy cannot run: ${errorWithHint(thrown)}` });
+    return null;
+  }
 }
 
 async function handle(message: ToWorker, weights: Uint8Array | undefined): Promise<void> {

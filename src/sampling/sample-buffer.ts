@@ -1,74 +1,130 @@
-import { type ActionLayout, CANDIDATE_TOKENS, type PolicySpec } from '../domain/policy-spec.ts';
+import type { ObservationArrays } from '../../trainer/policy/observation-arrays.ts';
+import {
+  type ActionLayout,
+  type ObservationTensor,
+  observationTensors,
+  type PolicySpec,
+} from '../domain/policy-spec.ts';
 import { type Attachments, bytesOf } from '../protocol/frame.ts';
+import { cutFromSlab } from './slab.ts';
 
-/** One row of what the policy was given and what it answered, as views into a batch. */
+/** One row of a batch: what the policy was given and what it answered. The arrays are those of all rows. */
 export interface SampleRow {
-  readonly tokens: Int32Array;
-  readonly candidates: Int32Array;
-  readonly mask: Float32Array;
+  readonly row: number;
+  readonly observations: ObservationArrays;
+  /** [rows, A] */
   readonly logProbabilities: Float32Array;
   readonly action: number;
   readonly value: number;
   readonly policyVersion: number;
 }
 
-/** The trainer's tensors of one episode, filled step by step; reused by the slot for the next episode. */
+const ARRAYS = { u8: Uint8Array, u16: Uint16Array, f32: Float32Array } as const;
+type ObservationColumn = InstanceType<(typeof ARRAYS)[keyof typeof ARRAYS]>;
+
+/** The tensors of so many steps; those of the observation in the order of `observationTensors`. */
+interface Columns {
+  readonly observations: readonly ObservationColumn[];
+  readonly actions: Uint16Array;
+  readonly logProbabilities: Float32Array;
+  readonly values: Float32Array;
+  readonly rewards: Float32Array;
+  readonly versions: Uint32Array;
+}
+
+/** Steps that there is room for at first. */
+const INITIAL_STEPS = 8;
+
+/**
+ * The trainer's tensors of one episode, filled step by step; reused by the slot for the next episode. Room is made as it is
+ * needed: with thousands of slots, room for the longest episode in each would be most of the memory.
+ */
 export class SampleBuffer {
-  readonly #tokens: Uint16Array;
-  readonly #candidates: Uint16Array;
-  readonly #mask: Uint8Array;
-  readonly #actions: Uint16Array;
-  readonly #logProbabilities: Float32Array;
-  readonly #values: Float32Array;
-  readonly #rewards: Float32Array;
-  readonly #versions: Uint32Array;
+  readonly #maxSteps: number;
+  readonly #tensors: readonly ObservationTensor[];
+  readonly #size: number;
+  #columns: Columns;
+  #room: number;
   #length = 0;
 
   constructor(spec: PolicySpec, layout: ActionLayout, maxSteps: number) {
-    this.#tokens = new Uint16Array(maxSteps * spec.sentences * spec.tokens);
-    this.#candidates = new Uint16Array(maxSteps * layout.slots * CANDIDATE_TOKENS);
-    this.#mask = new Uint8Array(maxSteps * layout.size);
-    this.#actions = new Uint16Array(maxSteps);
-    this.#logProbabilities = new Float32Array(maxSteps * layout.size);
-    this.#values = new Float32Array(maxSteps);
-    this.#rewards = new Float32Array(maxSteps);
-    this.#versions = new Uint32Array(maxSteps);
+    this.#maxSteps = maxSteps;
+    this.#tensors = observationTensors(spec);
+    this.#size = layout.size;
+    this.#room = Math.min(INITIAL_STEPS, maxSteps);
+    this.#columns = this.#createColumns(this.#room);
   }
 
   clear(): void {
     this.#length = 0;
   }
 
-  push(row: SampleRow): void {
+  push({ row, observations, logProbabilities, action, value, policyVersion }: SampleRow): void {
+    if (this.#length === this.#room) this.#grow();
     const step = this.#length++;
-    this.#tokens.set(row.tokens, step * row.tokens.length);
-    this.#candidates.set(row.candidates, step * row.candidates.length);
-    this.#mask.set(row.mask, step * row.mask.length);
-    this.#logProbabilities.set(row.logProbabilities, step * row.logProbabilities.length);
-    this.#actions[step] = row.action;
-    this.#values[step] = row.value;
-    this.#versions[step] = row.policyVersion;
+    const columns = this.#columns;
+    for (let i = 0; i < this.#tensors.length; i++) {
+      const tensor = this.#tensors[i];
+      const given = tensor === undefined ? undefined : observations[tensor.name];
+      if (tensor === undefined || given === undefined) continue;
+      const { width } = tensor;
+      columns.observations[i]?.set(given.subarray(row * width, (row + 1) * width), step * width);
+    }
+    const size = this.#size;
+    columns.logProbabilities.set(logProbabilities.subarray(row * size, (row + 1) * size), step * size);
+    columns.actions[step] = action;
+    columns.values[step] = value;
+    columns.versions[step] = policyVersion;
   }
 
   /** The reward of the step that was pushed last. */
   setReward(reward: number): void {
-    this.#rewards[this.#length - 1] = reward;
+    this.#columns.rewards[this.#length - 1] = reward;
   }
 
-  /** Copies of the filled parts, ready to send. */
+  /** Copies of the filled parts, ready to send: views of one piece of memory. */
   tensors(): Attachments {
-    const n = this.#length;
-    const part = (all: Uint8Array | Uint16Array | Uint32Array | Float32Array): Uint8Array =>
-      bytesOf(all.slice(0, (all.length / this.#actions.length) * n));
+    const { observations, ...own } = this.#columns;
+    const named: [string, ArrayBufferView][] = [
+      ...observations.map((column, i): [string, ArrayBufferView] => [this.#tensors[i]?.name ?? '', column]),
+      ...Object.entries(own),
+    ];
+    const filledBytes = (column: ArrayBufferView): number => (column.byteLength / this.#room) * this.#length;
+    let total = 0;
+    for (const [, column] of named) total += filledBytes(column);
+    const copy = cutFromSlab(total);
+    const parts: Record<string, Uint8Array> = {};
+    let at = 0;
+    for (const [name, column] of named) {
+      const filled = filledBytes(column);
+      copy.set(bytesOf(column).subarray(0, filled), at);
+      parts[name] = copy.subarray(at, at + filled);
+      at += filled;
+    }
+    return parts;
+  }
+
+  #createColumns(steps: number): Columns {
     return {
-      tokens: part(this.#tokens),
-      candidates: part(this.#candidates),
-      mask: part(this.#mask),
-      actions: part(this.#actions),
-      logProbabilities: part(this.#logProbabilities),
-      values: part(this.#values),
-      rewards: part(this.#rewards),
-      versions: part(this.#versions),
+      observations: this.#tensors.map(({ element, width }) => new ARRAYS[element](steps * width)),
+      actions: new Uint16Array(steps),
+      logProbabilities: new Float32Array(steps * this.#size),
+      values: new Float32Array(steps),
+      rewards: new Float32Array(steps),
+      versions: new Uint32Array(steps),
     };
+  }
+
+  #grow(): void {
+    const [before, room] = [this.#columns, Math.min(2 * this.#room, this.#maxSteps)];
+    const after = this.#createColumns(room);
+    for (const [i, column] of before.observations.entries()) after.observations[i]?.set(column);
+    after.actions.set(before.actions);
+    after.logProbabilities.set(before.logProbabilities);
+    after.values.set(before.values);
+    after.rewards.set(before.rewards);
+    after.versions.set(before.versions);
+    this.#columns = after;
+    this.#room = room;
   }
 }

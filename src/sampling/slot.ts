@@ -1,4 +1,5 @@
 import type { Environment, EnvironmentDefinition, Eventual, StepResult } from '../../envs/contract.ts';
+import { createEncodingMemory } from '../../trainer/policy/observation-encoder.ts';
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
 import { errorText } from '../domain/error.ts';
 import { type FailureType, failureTrust } from '../domain/failure.ts';
@@ -11,7 +12,7 @@ import type { Attachments } from '../protocol/frame.ts';
 import type { Lifeline, WatchedStage } from '../protocol/lifeline.ts';
 import type { WorkerSettings } from '../protocol/worker.ts';
 import { type Aggregator, createAggregator } from '../rewards/aggregator.ts';
-import { findBehaviours } from '../rewards/behaviours.ts';
+import { type BehaviourTracker, createBehaviourTracker } from '../rewards/behaviours.ts';
 import { createPenaltyTracker, type PenaltyTracker } from '../rewards/penalties.ts';
 import { checkObservation, checkStepResult, checkTask } from './answer-check.ts';
 import { type Decision, EpisodeRecorder } from './episode-recorder.ts';
@@ -38,8 +39,8 @@ export interface SlotContext {
   readonly layout: ActionLayout;
   readonly lifeline: Lifeline;
   readonly onFinished: (slot: Slot, episode: FinishedEpisode) => void;
-  /** An environment that was waited for has answered: the slot is ready again. */
-  readonly onReady: () => void;
+  /** The slot waits for the policy: it is `ready` or `closing`. */
+  readonly onReady: (slot: Slot) => void;
 }
 
 interface Ending {
@@ -59,13 +60,20 @@ export class Slot {
   readonly #index: number;
   readonly #aggregator: Aggregator;
   readonly #penalties: PenaltyTracker = createPenaltyTracker();
+  readonly #behaviours: BehaviourTracker;
   readonly #recorder = new EpisodeRecorder();
   readonly #samples: SampleBuffer;
+  /** The encoder's. */
+  readonly memory = createEncodingMemory();
   #env: Environment;
   #state: SlotState = 'free';
   #assignment: Assignment | null = null;
+  /** Number of the episode, for the lifeline. */
+  #subject = 0;
   #task: Task | null = null;
   #observation: Observation | null = null;
+  /** Numeric features of the newest observations, as many as the policy looks back at, the newest last. */
+  #history: (readonly number[])[] = [];
   #random: RandomStream = createRandom(0);
   #ending: Ending | null = null;
   #startedAt = 0;
@@ -81,6 +89,7 @@ export class Slot {
     this.#context = context;
     this.#index = index;
     this.#aggregator = createAggregator(context.settings.rewards);
+    this.#behaviours = createBehaviourTracker(context.settings.rewards);
     this.#samples = new SampleBuffer(context.settings.policy, context.layout, context.settings.maxSteps);
     this.#env = context.definition.create(context.settings.env.options);
   }
@@ -95,6 +104,11 @@ export class Slot {
     return this.#observation;
   }
 
+  /** Numeric features of this episode's newest observations, oldest first. */
+  get history(): readonly (readonly number[])[] {
+    return this.#history;
+  }
+
   get mode(): Assignment['mode'] {
     return this.#assignment?.mode ?? 'sampled';
   }
@@ -107,6 +121,7 @@ export class Slot {
   /** Begins an episode. */
   begin(assignment: Assignment): void {
     this.#assignment = assignment;
+    this.#subject = episodeSequence(assignment.id);
     this.#generation++;
     this.#startedAt = Date.now();
     this.#stoodStillMs = 0;
@@ -116,8 +131,10 @@ export class Slot {
     this.#samples.clear();
     this.#aggregator.reset();
     this.#penalties.reset();
+    this.#behaviours.reset();
     this.#ending = null;
     this.#observation = null;
+    this.#history = [];
     this.#random = createRandom(deriveSeed(assignment.seed, 'policy'));
     this.#guard('reset', () => {
       const task = this.#context.definition.createTask(assignment.task);
@@ -131,15 +148,22 @@ export class Slot {
   /** Takes the action that the policy decided on. */
   act(decision: Decision, row: SampleRow): void {
     const observation = this.observation;
-    if (this.#recorder.steps.length === 0) this.#firstPolicyVersion = decision.policyVersion;
+    if (this.#recorder.length === 0) this.#firstPolicyVersion = decision.policyVersion;
     this.#policyVersion = decision.policyVersion;
     // The row's views are overwritten by the next batch: keep it before waiting for anything.
     if (this.#assignment?.phase === 'train') this.#samples.push(row);
-    this.#guard('step', () => {
-      this.#await(this.#env.step(decision.action), (result) =>
-        this.#afterStep(observation, decision, result),
-      );
-    });
+    const { lifeline } = this.#context;
+    lifeline.begin(this.#subject, 'step');
+    try {
+      const answer = this.#env.step(decision.action);
+      if (answer instanceof Promise)
+        void this.#awaitLater(answer, (result) => this.#afterStep(observation, decision, result));
+      else this.#afterStep(observation, decision, answer);
+    } catch (thrown) {
+      this.fail('env_crash', errorText(thrown));
+    } finally {
+      lifeline.end();
+    }
   }
 
   /** Gives the value of the last observation to an episode that was truncated. */
@@ -174,8 +198,7 @@ export class Slot {
 
   #guard(stage: WatchedStage, work: () => void): void {
     const { lifeline } = this.#context;
-    const subject = this.#assignment === null ? 0 : episodeSequence(this.#assignment.id);
-    lifeline.begin(subject, stage);
+    lifeline.begin(this.#subject, stage);
     try {
       work();
     } catch (thrown) {
@@ -203,31 +226,45 @@ export class Slot {
       if (generation !== this.#generation) return;
       this.fail('env_crash', errorText(thrown));
     }
-    this.#context.onReady();
   }
 
   #observe(observation: Observation): void {
     checkObservation(observation);
     this.#show(observation);
+    this.#context.onReady(this);
   }
 
   #show(observation: Observation): void {
     this.#observation = observation;
+    this.#remember(observation.features);
     this.#state = 'ready';
+  }
+
+  #remember(features: readonly number[] | undefined): void {
+    const { policy } = this.#context.settings;
+    if (policy.kind !== 'features') return;
+    if (this.#history.length >= policy.window) this.#history.shift();
+    this.#history.push(features ?? []);
   }
 
   #afterStep(before: Observation, decision: Decision, result: StepResult): void {
     checkStepResult(result);
     const penalties = this.#penalties.observe(decision.action, result.effective);
     const payment = this.#aggregator.pay(result.components, penalties);
+    const { action } = decision;
+    this.#behaviours.observe({ action, effective: result.effective, parts: payment.parts }, penalties);
     this.#recorder.push(before, decision, result.effective, payment);
     if (this.#assignment?.phase === 'train') this.#samples.setReward(payment.reward);
     this.#show(result.observation);
     this.#ending = this.#endingAfter(result);
-    if (this.#ending === null) return;
+    const isTraining = this.#assignment?.phase === 'train';
+    if (this.#ending !== null && !(this.#ending.truncated && isTraining)) {
+      this.#finish(null);
+      return;
+    }
     // Truncation bootstraps V(s_T), which takes one more look at the last observation.
-    if (this.#ending.truncated && this.#assignment?.phase === 'train') this.#state = 'closing';
-    else this.#finish(null);
+    if (this.#ending !== null) this.#state = 'closing';
+    this.#context.onReady(this);
   }
 
   #endingAfter(result: StepResult): Ending | null {
@@ -237,13 +274,19 @@ export class Slot {
       return { terminated: true, truncated: false, success: result.success, failure, detail: null };
     }
     const truncated = { terminated: false, truncated: true, success: false } as const;
-    if (this.#recorder.steps.length >= settings.maxSteps) {
+    if (this.#recorder.length >= settings.maxSteps) {
+      if (this.#hasLasted()) return { ...truncated, success: true, failure: null, detail: null };
       return { ...truncated, failure: 'max_steps', detail: `limit of ${settings.maxSteps} steps` };
     }
     if (this.#wallMs() >= settings.episodeTimeoutMs) {
       return { ...truncated, failure: 'wall_clock', detail: `limit of ${settings.episodeTimeoutMs} ms` };
     }
     return null;
+  }
+
+  #hasLasted(): boolean {
+    const { lasting, maxSteps } = this.#context.definition.catalog;
+    return lasting === true && this.#recorder.length >= maxSteps;
   }
 
   #wallMs(): number {
@@ -264,12 +307,19 @@ export class Slot {
     const ending = this.#ending;
     if (assignment === null || ending === null) return;
     const { settings } = this.#context;
-    const { steps } = this.#recorder;
+    const steps = this.#recorder.length;
     const trust = failureTrust(ending.failure);
     const components = this.#aggregator.totals();
-    const trainable = trust === 'valid' && assignment.phase === 'train' && steps.length > 0;
+    const trainable = trust === 'valid' && assignment.phase === 'train' && steps > 0;
+    // Field by field: spreading the assignment makes a slow object of 10 kB.
     const summary: EpisodeSummary = {
-      ...assignment,
+      id: assignment.id,
+      task: assignment.task,
+      seed: assignment.seed,
+      phase: assignment.phase,
+      mode: assignment.mode,
+      iteration: assignment.iteration,
+      attempt: assignment.attempt,
       taskSeed: this.#task?.seed ?? 0,
       difficulty: this.#task?.difficulty ?? 0,
       host: settings.host,
@@ -277,7 +327,7 @@ export class Slot {
       slot: this.#index,
       firstPolicyVersion: this.#firstPolicyVersion,
       policyVersion: this.#policyVersion,
-      steps: steps.length,
+      steps,
       startedAt: this.#startedAt,
       wallMs: this.#wallMs(),
       terminated: ending.terminated,
@@ -287,8 +337,8 @@ export class Slot {
       failureDetail: ending.detail,
       trust,
       reward: trust === 'void' ? null : Object.values(components).reduce((sum, paid) => sum + paid, 0),
-      components: { ...components },
-      behaviours: findBehaviours({ steps, success: ending.success }, settings.rewards),
+      components,
+      behaviours: this.#behaviours.find(ending.success),
     };
     const body = this.#recorder.encode(this.#observation);
     const tensors = trainable ? this.#samples.tensors() : null;

@@ -4,14 +4,18 @@ import type { Assignment } from '../domain/episode.ts';
 import { actionLayout } from '../domain/policy-spec.ts';
 import type { Attachments } from '../protocol/frame.ts';
 import type { Lifeline } from '../protocol/lifeline.ts';
-import type { FromWorker, WorkerReport, WorkerSettings } from '../protocol/worker.ts';
+import type { FromWorker, IdleCause, WorkerReport, WorkerSettings } from '../protocol/worker.ts';
 import { InferenceBatch } from './inference-batch.ts';
+import type { Measure } from './measure.ts';
+import { createRandomActor } from './random-actor.ts';
 import { type FinishedEpisode, Slot } from './slot.ts';
 
 export interface WorkerOptions {
   readonly settings: WorkerSettings;
   readonly definition: EnvironmentDefinition;
   readonly lifeline: Lifeline;
+  /** Absent: nothing is measured beyond the sums of every report. */
+  readonly measure?: Measure | undefined;
   readonly send: (message: FromWorker, attachments?: Attachments) => void;
 }
 
@@ -26,6 +30,10 @@ export class SamplingWorker {
   readonly #options: WorkerOptions;
   readonly #policy: Policy;
   readonly #slots: Slot[] = [];
+  /** Slots without an episode. */
+  readonly #free: Slot[] = [];
+  /** Slots that wait for the policy, those that wait longest first. */
+  readonly #ready: Slot[] = [];
   #running: Promise<void> = Promise.resolve();
   #wakeUp: () => void = () => undefined;
   #queue: Assignment[] = [];
@@ -47,9 +55,15 @@ export class SamplingWorker {
   /** Builds every slot before the first episode, and loads the policy. */
   static async create(options: WorkerOptions): Promise<SamplingWorker> {
     const { settings } = options;
-    const policy = await createPolicy(settings.policy, { threads: settings.inferenceThreads });
-    const worker = new SamplingWorker(options, policy);
+    const { inferenceThreads: threads, providers, allowFallback } = settings;
     const layout = actionLayout(settings.policy);
+    const isRandom = settings.actor === 'random';
+    const policy = isRandom
+      ? createRandomActor(layout)
+      : await createPolicy(settings.policy, { threads, providers, allowFallback });
+    const worker = new SamplingWorker(options, policy);
+    // Nobody will send weights.
+    if (isRandom) worker.#policyVersion = 0;
     for (let index = 0; index < settings.slots; index++) {
       const slot = new Slot(
         {
@@ -57,16 +71,29 @@ export class SamplingWorker {
           definition: options.definition,
           layout,
           lifeline: options.lifeline,
-          onFinished: (_slot, episode) => worker.#deliver(episode),
-          onReady: () => worker.#wake(),
+          onFinished: (freed, episode) => {
+            worker.#free.push(freed);
+            worker.#deliver(episode);
+            worker.#wake();
+          },
+          onReady: (ready) => {
+            worker.#ready.push(ready);
+            worker.#wake();
+          },
         },
         index,
       );
       worker.#slots.push(slot);
+      worker.#free.push(slot);
     }
     const capacity = Math.min(settings.slice, settings.slots);
     worker.#running = worker.#run(new InferenceBatch(settings.policy, layout, capacity), capacity);
     return worker;
+  }
+
+  /** What the policy runs on, and providers asked for that do not work. */
+  get engine(): Pick<Policy, 'provider' | 'fellBackFrom'> {
+    return this.#policy;
   }
 
   /** Takes new weights over; they apply from the next batch on. */
@@ -108,8 +135,9 @@ export class SamplingWorker {
       steps: this.#steps,
       inferenceCalls: this.#calls,
       ...this.#times,
-      busySlots: this.#slots.filter((slot) => slot.state !== 'free').length,
+      busySlots: this.#slots.length - this.#free.length,
       rssMiB: process.memoryUsage.rss() / 2 ** 20,
+      measure: this.#options.measure?.take(),
     };
     this.#steps = 0;
     this.#calls = 0;
@@ -132,18 +160,18 @@ export class SamplingWorker {
   }
 
   async #run(batch: InferenceBatch, capacity: number): Promise<void> {
-    let from = 0;
     while (!this.#stopped) {
-      const ready = this.#mayStep() ? this.#collect(from, capacity) : [];
+      const ready = this.#mayStep() ? this.#collect(capacity) : [];
       if (ready.length === 0) {
         // Episodes that all failed at their reset leave nothing to step, and free slots.
         if (this.#mayStep()) this.#claim();
         const idleSince = performance.now();
+        this.#options.measure?.beginIdle(this.#idleCause());
         await this.#sleep();
+        this.#options.measure?.endIdle();
         this.#times.idleMs += performance.now() - idleSince;
         continue;
       }
-      from = (from + capacity) % this.#slots.length;
       const times = await batch.run(ready, this.#policy, this.#policyVersion);
       this.#steps += ready.length;
       this.#calls++;
@@ -162,27 +190,27 @@ export class SamplingWorker {
     return !this.#held && this.#policyVersion >= 0 && this.#unacked < this.#options.settings.unackedBytes;
   }
 
-  /** Up to `capacity` slots that wait for the policy, from slot `from` on; free ones begin an episode first. */
-  #collect(from: number, capacity: number): Slot[] {
-    const slots = this.#slots;
-    const ready: Slot[] = [];
-    for (let i = 0; i < slots.length && ready.length < capacity; i++) {
-      const slot = slots[(from + i) % slots.length];
-      if (slot === undefined) continue;
-      if (slot.state === 'free') {
-        const assignment = this.#queue.shift();
-        if (assignment !== undefined) slot.begin(assignment);
-      }
-      if (slot.state === 'ready' || slot.state === 'closing') ready.push(slot);
+  #idleCause(): IdleCause {
+    if (this.#held || this.#policyVersion < 0) return 'held';
+    if (!this.#mayStep()) return 'acknowledgement';
+    // Nothing is ready: slots that are not free wait for their environments.
+    return this.#free.length > this.#slots.length / 2 ? 'tasks' : 'answers';
+  }
+
+  /** Begins episodes in at most `capacity` free slots, then takes up to as many that wait for the policy. */
+  #collect(capacity: number): Slot[] {
+    for (let begun = 0; begun < capacity; begun++) {
+      const slot = this.#queue.length > 0 ? this.#free.pop() : undefined;
+      const assignment = slot === undefined ? undefined : this.#queue.shift();
+      if (slot === undefined || assignment === undefined) break;
+      slot.begin(assignment);
     }
-    return ready;
+    return this.#ready.splice(0, capacity);
   }
 
   #claim(): void {
     const { slots } = this.#options.settings;
-    let free = 0;
-    for (const slot of this.#slots) if (slot.state === 'free') free++;
-    const wanted = free + Math.ceil(slots * LOOKAHEAD) - this.#queue.length - this.#claimed;
+    const wanted = this.#free.length + Math.ceil(slots * LOOKAHEAD) - this.#queue.length - this.#claimed;
     if (wanted < Math.max(1, Math.floor((slots * LOOKAHEAD) / 2))) return;
     this.#claimed += wanted;
     this.#options.send({ type: 'claim', count: wanted });

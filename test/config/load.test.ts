@@ -57,9 +57,11 @@ describe('defaults', () => {
   it('every key is explained in docs/CONFIG.md', () => {
     const guide = readFileSync(join(import.meta.dirname, '../../docs/CONFIG.md'), 'utf8');
     const { config } = loadConfig(null, { file: 'lab.yaml' });
-    const keys = leafPaths(config).map((path) => String(path.at(-1)));
+    const text = 'policy: {kind: features, features: 4}\nschedule: {lr: {points: [[0, 0.001]]}}';
+    const other = loadConfig(text, { file: 'lab.yaml' }).config;
+    const keys = [...leafPaths(config), ...leafPaths(other)].map((path) => String(path.at(-1)));
     expect(keys.length).toBeGreaterThan(50);
-    expect(keys.filter((key) => !guide.includes(`\`${key}\``))).toEqual([]);
+    expect(keys.filter((key) => !/^\d+$/u.test(key) && !guide.includes(`\`${key}\``))).toEqual([]);
   });
 });
 
@@ -133,12 +135,36 @@ describe('refusals name file and line, key, the value got and what would be righ
     ['slots: 12', 'lab.yaml:1: slots: unknown key; there is one at sampling.slots'],
     [
       'trainer: {xyz: 1}',
-      'lab.yaml:1: trainer.xyz: unknown key; known here: threads, gamma, lambda, gradientNorm, adamEpsilon',
+      'lab.yaml:1: trainer.xyz: unknown key; known here: threads, providers, allowFallback, gamma, lambda,',
     ],
     [
       'hosts:\n  - name: a\n    worker: 2',
       'lab.yaml:3: hosts.0.worker: unknown key; did you mean "workers"?',
     ],
+    [
+      'policy: {kind: feature}',
+      'lab.yaml:1: policy.kind: got "feature", wanted text or features; did you mean "features"?',
+    ],
+    ['policy: {kind: features}', 'lab.yaml:1: policy.features: got nothing, wanted a number'],
+    [
+      'policy: {kind: features, features: 4, tokens: 3}',
+      'lab.yaml:1: policy.tokens: unknown key; known here: kind, features, window, network,',
+    ],
+    ['schedule: {lrr: {points: [[0, 0.1]]}}', 'lab.yaml:1: schedule.lrr: unknown key; did you mean "lr"?'],
+    [
+      'schedule: {lr: {points: [[0, 1]]}}',
+      'lab.yaml:1: schedule.lr.points.0: 1 is out of range: lr takes 0 to 0.1',
+    ],
+    [
+      'schedule: {lr: {points: [[5, 0.1], [5, 0.02]]}}',
+      'lab.yaml:1: schedule.lr.points.1: is at 5, not after the point before it, 5',
+    ],
+    ['trainer: {dualClip: 0.5}', 'lab.yaml:1: trainer.dualClip: wanted 0 (off) or more than 1'],
+    [
+      'sampling: {providers: [cdua]}',
+      'lab.yaml:1: sampling.providers.0: got "cdua", wanted cpu or cuda or webgpu or tensorrt or coreml or dml; did you mean "cuda"?',
+    ],
+    ['trainer: {providers: []}', 'lab.yaml:1: trainer.providers: got [], wanted 1 items or more'],
     ['sampling: {slots: many}', 'lab.yaml:1: sampling.slots: got "many", wanted a number'],
     ['sampling: {slots: 1.5}', 'lab.yaml:1: sampling.slots: got 1.5, wanted a whole number'],
     ['sampling: {slots: 0}', 'lab.yaml:1: sampling.slots: got 0, wanted 1 or more'],

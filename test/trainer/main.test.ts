@@ -10,7 +10,9 @@ import {
   type FromTrainer,
   fromTrainerSchema,
   type ToTrainer,
+  type TrainerSettings,
   type TrainerState,
+  trainerSettingsSchema,
 } from '../../src/protocol/trainer.ts';
 import { randomRows, SMALL, SMALL_LAYOUT } from './small-policy.ts';
 
@@ -68,16 +70,18 @@ class Trainer {
     }
   }
 
-  start(knobs: Partial<KnobValues> = {}, from?: { state: TrainerState; attachments: Attachments }): void {
-    const settings = {
+  start(
+    knobs: Partial<KnobValues> = {},
+    from?: { state: TrainerState; attachments: Attachments },
+    options: Partial<TrainerSettings> = {},
+  ): void {
+    const settings = trainerSettingsSchema.parse({
       seed: 4,
       policy: SMALL,
-      gamma: 0.99,
-      lambda: 0.95,
-      gradientNorm: 0.5,
-      adamEpsilon: 1e-5,
+      guard: {},
       threads: 2,
-    };
+      ...options,
+    });
     this.connection.send(
       {
         type: 'start',
@@ -116,7 +120,11 @@ class Trainer {
   }
 
   set(knob: keyof KnobValues, value: number): void {
-    this.connection.send({ type: 'set', knob, value, who: 'ann@host' });
+    this.connection.send({ type: 'set', knob, value, who: 'ann@host', undo: false });
+  }
+
+  preview(id: number, knobs: Partial<KnobValues>): void {
+    this.connection.send({ type: 'preview', id, knobs });
   }
 
   async exited(): Promise<number | null> {
@@ -137,8 +145,9 @@ afterEach(() => {
 
 describe('the trainer process', () => {
   test('goes on from its state to the very same weights', async () => {
+    const options = { rewardWindow: 12, advantages: 'minibatch', valueClip: 0.2 } as const;
     const first = launch();
-    first.start();
+    first.start({}, undefined, options);
     const ready = await first.get('ready');
     expect(ready.message.state).toMatchObject({ policyVersion: 0, adamStep: 0 });
     expect(ready.attachments['optimiser']!.byteLength).toBe(2 * ready.attachments['weights']!.byteLength);
@@ -147,13 +156,14 @@ describe('the trainer process', () => {
     const middle = await first.get('updated');
     expect(middle.message).toMatchObject({ iteration: 1, state: { policyVersion: 1, adamStep: 12 } });
     expect(middle.message.metrics.minibatches).toBe(12);
+    expect(middle.message.state.rewardWindow).toHaveLength(8);
     expect(middle.attachments['weights']).not.toEqual(ready.attachments['weights']);
     first.sendSamples(8, 2);
     first.connection.send({ type: 'update', iteration: 2 });
     const last = await first.get('updated', 1);
 
     const second = launch();
-    second.start({}, { state: middle.message.state, attachments: middle.attachments });
+    second.start({}, { state: middle.message.state, attachments: middle.attachments }, options);
     const resumed = await second.get('ready');
     expect(resumed.attachments).toEqual(middle.attachments);
     second.sendSamples(8, 2);
@@ -161,6 +171,7 @@ describe('the trainer process', () => {
     const same = await second.get('updated');
     expect(same.attachments).toEqual(last.attachments);
     expect(same.message.state).toEqual(last.message.state);
+    expect(last.message.state.rewardWindow).toHaveLength(12);
     expect(last.message.metrics.staleness).toBe(1);
     first.connection.send({ type: 'stop' });
     expect(await first.exited()).toBe(0);
@@ -207,7 +218,7 @@ describe('the trainer process', () => {
     trainer.sendSamples(2, 1, Number.NaN);
     trainer.connection.send({ type: 'update', iteration: 1 });
     const { message } = await trainer.get('rejected');
-    expect(message).toEqual({ type: 'rejected', iteration: 1, reason: 'rewards or values are not finite' });
+    expect(message).toMatchObject({ iteration: 1, reason: 'rewards or values are not finite', spot: null });
     trainer.sendSamples(2, 1);
     trainer.connection.send({ type: 'update', iteration: 2 });
     expect((await trainer.get('updated')).message.state.policyVersion).toBe(1);
@@ -238,5 +249,20 @@ describe('the trainer process', () => {
     });
     expect(await trainer.exited()).toBe(1);
     expect(trainer.stderr).toContain('samples of e1: "tokens" has no bytes');
+  });
+});
+
+describe('a preview', () => {
+  test('without an update to tell it from is refused, with the reason', async () => {
+    const trainer = launch();
+    trainer.start();
+    await trainer.get('ready');
+    trainer.preview(3, { clip: 0.1 });
+    expect((await trainer.get('preview')).message).toEqual({
+      type: 'preview',
+      id: 3,
+      preview: null,
+      reason: 'no update was made yet since the trainer started',
+    });
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createGraph } from '../../trainer/graph/graph.ts';
 import { toModel } from '../../trainer/graph/onnx-file.ts';
 import * as ops from '../../trainer/graph/ops.ts';
@@ -97,4 +97,56 @@ test('a loaded model does not keep the process alive nor block it while it runs'
   await session.run({ x: row(1, 1), w });
   clearImmediate(timer);
   expect(ticks).toBe(1);
+});
+
+describe('providers', () => {
+  const g = createGraph();
+  const model = toModel({ double: ops.mul(g, g.input('x', 'f32', ['B', 2]), 2) });
+  // DirectML is part of Windows alone, where the lab does not run.
+  const reason = `onnxruntime-node has no such provider on ${process.platform}/${process.arch}`;
+
+  test('without any the CPU is used, and nothing was passed over', () => {
+    expect(session).toMatchObject({ provider: 'cpu', fellBackFrom: [] });
+  });
+
+  test('one that does not work is refused with the reason, and a next one is not tried unasked', async () => {
+    for (const providers of [['dml'], ['dml', 'cpu']]) {
+      await expect(createSession(model, { threads: 1, providers })).rejects.toMatchObject({
+        code: 'graph-invalid',
+        message: `provider dml cannot be used: ${reason}`,
+        hint: expect.stringContaining('agentrl-lab devices'),
+      });
+    }
+  });
+
+  test('with leave to fall back the CPU takes its place, and says whose', async () => {
+    const providers = ['dml', 'nonsense'];
+    const fallen = await createSession(model, { threads: 1, providers, allowFallback: true });
+    expect(fallen.provider).toBe('cpu');
+    expect(fallen.fellBackFrom).toEqual(providers.map((provider) => ({ provider, reason })));
+    expect([...(await fallen.run({ x: row(1, 2) }))['double']!.data]).toEqual([2, 4]);
+    await fallen.close();
+  });
+
+  test('what comes after the first that works is not tried', async () => {
+    const first = await createSession(model, {
+      threads: 1,
+      providers: ['cpu', 'dml'],
+      allowFallback: true,
+    });
+    expect(first).toMatchObject({ provider: 'cpu', fellBackFrom: [] });
+    await first.close();
+  });
+
+  test('a fallback to the CPU keeps to its rule: a model that scatters gets no second thread', async () => {
+    const table = g.node('zeros', [], { shape: [2, 1] });
+    const sum = ops.scatterAddRows(g, table, g.input('ids', 'i32', ['B']), g.input('u', 'f32', ['B', 1]));
+    const options = { threads: 2, providers: ['dml'], allowFallback: true };
+    await expect(createSession(toModel({ sum }), options)).rejects.toThrow('cannot run on 2 threads');
+  });
+
+  test('a model that is refused on the CPU is no matter of providers', async () => {
+    const options = { threads: 1, providers: ['dml'], allowFallback: true };
+    await expect(createSession(Uint8Array.of(1), options)).rejects.toThrow('could not be loaded');
+  });
 });

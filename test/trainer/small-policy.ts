@@ -1,14 +1,22 @@
 import {
   actionLayout,
   CANDIDATE_TOKENS,
-  type PolicySpec,
   policySpecSchema,
+  type TextPolicySpec,
 } from '../../src/domain/policy-spec.ts';
 import type { RandomStream } from '../../src/domain/random.ts';
+import { type TrainerOptions, trainerOptionsSchema } from '../../src/domain/trainer-options.ts';
 import type { Batch } from '../../trainer/ppo/batch.ts';
 
+/** The text policy of a shape. */
+export function textPolicy(shape: Readonly<Record<string, unknown>>): TextPolicySpec {
+  const spec = policySpecSchema.parse({ kind: 'text', ...shape });
+  if (spec.kind !== 'text') throw new Error(`${spec.kind} is not text`);
+  return spec;
+}
+
 /** A policy small enough to differentiate numerically in all its parameters. */
-export const SMALL: PolicySpec = policySpecSchema.parse({
+export const SMALL = textPolicy({
   vocabulary: 64,
   embedding: 4,
   hidden: 5,
@@ -26,7 +34,7 @@ export interface Rows {
 }
 
 /** Random rows; some words are padding, some actions illegal, whole types among them, but `noop` is always legal. */
-export function randomRows(spec: PolicySpec, count: number, random: RandomStream): Rows {
+export function randomRows(spec: TextPolicySpec, count: number, random: RandomStream): Rows {
   const { slots, size, bare, blocks } = actionLayout(spec);
   const mask = Float32Array.from({ length: count * size }, () => (random.next() < 0.7 ? 1 : 0));
   for (let row = 0; row < count; row++) {
@@ -53,13 +61,20 @@ export function batchOf(
   returns: Float32Array,
 ): Batch {
   return {
-    ...rows,
     count: actions.length,
+    observations: rows,
+    // Who an episode is changes no gradient: all rows are of one.
+    episodes: [{ id: 'e1', start: 0, steps: actions.length }],
     actions,
     oldLogProbabilities,
     advantages,
     returns,
+    oldValues: returns,
     staleness: 0,
+    stalest: 0,
     explainedVariance: 0,
   };
 }
+
+/** Of a run whose config is silent. */
+export const OPTIONS: TrainerOptions = trainerOptionsSchema.parse({});

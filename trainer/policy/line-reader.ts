@@ -1,4 +1,5 @@
-import { CANDIDATE_TOKENS, type PolicySpec } from '../../src/domain/policy-spec.ts';
+import { CANDIDATE_TOKENS, type TextPolicySpec } from '../../src/domain/policy-spec.ts';
+import { LineTable, type ReadLine } from './line-table.ts';
 import { RecentMap } from './recent-map.ts';
 import { finaliseHash, hashText, isName, splitLine } from './words.ts';
 
@@ -16,22 +17,15 @@ export const FEATURE = {
 /** Most names that have a number at one time. */
 export const MAX_NAMES = 131_072;
 
-/** Lines remembered in each of the two generations of a cache. */
-const CACHED_LINES = 16_384;
+/** Lines after which all are forgotten. */
+const MOST_LINES = 65_536;
+
+/** Texts of candidates remembered in each of the two generations of a cache. */
+const CACHED_TEXTS = 16_384;
 
 /** Stand, among hashes of words, for "occurs nowhere" and for what is left of a line's first word. */
 const ABSENT = hashText('\u0000absent');
 const LINE_START = hashText('\u0000start');
-
-export interface EncodedLine {
-  /** Padded with 0 to the length that the line fills. */
-  readonly tokens: readonly number[];
-  /** Three numbers for each name in it: the name's number, tokens of the 1st and the 2nd word to its left. */
-  readonly names: readonly number[];
-  /** Hashes of the words. */
-  readonly words: readonly number[];
-  readonly lower: string;
-}
 
 /** A candidate's text, as far as it depends on nothing else. */
 export interface EncodedText {
@@ -47,20 +41,24 @@ export interface EncodedText {
  * numbers run out, everything is forgotten and `generation` counts up.
  */
 export class LineReader {
-  readonly #spec: PolicySpec;
+  readonly #spec: TextPolicySpec;
   readonly #names = new Map<string, number>();
-  readonly #tasks = new RecentMap<EncodedLine>(CACHED_LINES);
-  readonly #lines = new RecentMap<EncodedLine>(CACHED_LINES);
-  readonly #texts = new RecentMap<EncodedText>(CACHED_LINES);
-  readonly #kinds = new RecentMap<number>(CACHED_LINES);
+  /** Task lines read: their tokens fill the first sentences, their names have the left words' tokens as task features. */
+  readonly tasks: LineTable;
+  /** Other lines read: their tokens fill one sentence. */
+  readonly lines: LineTable;
+  readonly #texts = new RecentMap<EncodedText>(CACHED_TEXTS);
+  readonly #kinds = new RecentMap<number>(CACHED_TEXTS);
   /** Tokens of a candidate that occurs nowhere, by feature. */
   readonly absent: readonly number[];
   /** Token of each age: 0 is the newest line. */
   readonly ages: readonly number[];
   #generation = 0;
 
-  constructor(spec: PolicySpec) {
+  constructor(spec: TextPolicySpec) {
     this.#spec = spec;
+    this.tasks = new LineTable(spec.taskSentences * spec.tokens);
+    this.lines = new LineTable(spec.tokens);
     this.absent = Array.from({ length: CANDIDATE_TOKENS }, (_, feature) =>
       this.featureToken(feature, ABSENT),
     );
@@ -71,30 +69,31 @@ export class LineReader {
     return this.#generation;
   }
 
-  /** To be called between observations: starts again when half of the numbers are used. */
+  /** To be called between observations: starts again when half of the names' numbers are used, or enough lines kept. */
   makeRoom(): void {
-    if (this.#names.size < MAX_NAMES / 2) return;
+    const isFull = this.lines.size >= MOST_LINES || this.tasks.size >= MOST_LINES;
+    if (this.#names.size < MAX_NAMES / 2 && !isFull) return;
     this.#generation++;
     this.#names.clear();
-    this.#tasks.clear();
-    this.#lines.clear();
+    this.tasks.clear();
+    this.lines.clear();
     this.#texts.clear();
     this.#kinds.clear();
   }
 
-  /** The task line: fills the first sentences, its names with the left words' tokens as task features. */
-  task(text: string): EncodedLine {
+  /** Number of a task line among `tasks`. */
+  task(text: string): number {
     const { taskSentences, tokens } = this.#spec;
     return (
-      this.#tasks.get(text) ??
-      this.#tasks.set(text, this.#read(text, taskSentences * tokens, FEATURE.taskLeft1))
+      this.tasks.find(text) ??
+      this.tasks.add(text, this.#read(text, taskSentences * tokens, FEATURE.taskLeft1))
     );
   }
 
-  /** Any other line: fills one sentence. */
-  late(text: string): EncodedLine {
+  /** Number of any other line among `lines`. */
+  late(text: string): number {
     return (
-      this.#lines.get(text) ?? this.#lines.set(text, this.#read(text, this.#spec.tokens, FEATURE.lateLeft1))
+      this.lines.find(text) ?? this.lines.add(text, this.#read(text, this.#spec.tokens, FEATURE.lateLeft1))
     );
   }
 
@@ -136,9 +135,8 @@ export class LineReader {
     return this.featureToken(feature, words[index] ?? LINE_START);
   }
 
-  #read(text: string, length: number, leftFeature: number): EncodedLine {
-    const lower = text.toLowerCase();
-    const { words, names } = splitLine(lower);
+  #read(text: string, length: number, leftFeature: number): ReadLine {
+    const { words, names } = splitLine(text.toLowerCase());
     const tokens = Array.from({ length }, (_, i) => {
       const word = words[i];
       return word === undefined ? 0 : 1 + (word % (this.#spec.vocabulary - 1));
@@ -151,6 +149,6 @@ export class LineReader {
         this.leftToken(leftFeature + 1, words, name.wordsBefore - 2),
       );
     }
-    return { tokens, names: found, words, lower };
+    return { tokens, names: found };
   }
 }

@@ -1,5 +1,5 @@
 import { LabError } from '../../src/domain/error.ts';
-import { type ActionLayout, CANDIDATE_TOKENS, type PolicySpec } from '../../src/domain/policy-spec.ts';
+import { type ActionLayout, CANDIDATE_TOKENS, type TextPolicySpec } from '../../src/domain/policy-spec.ts';
 import {
   ARGUMENT_TYPES,
   type ArgumentType,
@@ -8,17 +8,11 @@ import {
   takesArgument,
 } from '../../src/domain/space.ts';
 import { type EncodedText, FEATURE, LineReader, MAX_NAMES } from './line-reader.ts';
-import { findPhrase } from './words.ts';
+import type { ObservationArrays } from './observation-arrays.ts';
+import { findPhrase, splitLine } from './words.ts';
 
-/** Row-major arrays of a batch, into which observations are written in place. */
-export interface EncodedRows {
-  /** [rows, sentences, tokens] */
-  readonly tokens: Uint16Array | Int32Array;
-  /** [rows, slots, CANDIDATE_TOKENS] */
-  readonly candidates: Uint16Array | Int32Array;
-  /** [rows, A]: 1 where the action is legal. */
-  readonly mask: Uint8Array | Float32Array;
-}
+/** One of a batch's row-major arrays. */
+type Rows = Int32Array | Float32Array;
 
 interface EncodedCandidates {
   readonly generation: number;
@@ -29,11 +23,30 @@ interface EncodedCandidates {
 }
 
 /**
+ * What was read of the newest observation of a slot. Most lines of the next one are the same, so that whoever encodes many
+ * slots in turn keeps one of these for each: looking a line up among those of all slots costs more than writing it. It
+ * changes nothing in what is written.
+ */
+export interface EncodingMemory {
+  generation: number;
+  readonly lines: string[];
+  /** Number of each of the lines: the task's among the reader's tasks, the others' among its lines. */
+  readonly numbers: number[];
+  candidates: readonly Candidate[] | null;
+  encodedCandidates: EncodedCandidates | null;
+}
+
+/** One that remembers nothing yet. */
+export function createEncodingMemory(): EncodingMemory {
+  return { generation: 0, lines: [], numbers: [], candidates: null, encodedCandidates: null };
+}
+
+/**
  * Writes observations as hashed tokens, and remembers lines, names and candidate sets between calls: one per policy.
  * What it writes is described at `encodeObservation`.
  */
 export class ObservationEncoder {
-  readonly #spec: PolicySpec;
+  readonly #spec: TextPolicySpec;
   readonly #layout: ActionLayout;
   readonly #reader: LineReader;
   readonly #candidateSets = new WeakMap<readonly Candidate[], EncodedCandidates>();
@@ -44,9 +57,11 @@ export class ObservationEncoder {
   readonly #lateStamp = new Float64Array(MAX_NAMES);
   readonly #lateLeft = new Uint16Array(2 * MAX_NAMES);
   readonly #lateAge = new Uint8Array(MAX_NAMES);
+  /** For those who bring none. */
+  readonly #memory = createEncodingMemory();
 
   /** Throws `config-invalid` when the task leaves no sentence for anything else. */
-  constructor(spec: PolicySpec, layout: ActionLayout) {
+  constructor(spec: TextPolicySpec, layout: ActionLayout) {
     if (spec.taskSentences >= spec.sentences) {
       throw new LabError('config-invalid', {
         message: `policy.taskSentences is ${spec.taskSentences} and policy.sentences is ${spec.sentences}: no sentence is left for what happens`,
@@ -58,30 +73,58 @@ export class ObservationEncoder {
     this.#reader = new LineReader(spec);
   }
 
-  encode(observation: Observation, out: EncodedRows, row: number): void {
+  /** Writes row `row`. Throws `environment-invalid` as `encodeObservation` does. */
+  encode(observation: Observation, out: ObservationArrays, row: number, memory = this.#memory): void {
+    const { tokens, candidates, mask } = out;
+    if (tokens === undefined || candidates === undefined || mask === undefined) return;
     this.#reader.makeRoom();
     this.#stamp++;
-    const set = this.#candidateSet(observation.candidates);
-    this.#encodeLines(observation.lines, out.tokens, row);
-    this.#encodeCandidates(set, observation.lines, out.candidates, row);
-    this.#encodeMask(set, observation, out.mask, row);
+    if (memory.generation !== this.#reader.generation) forget(memory, this.#reader.generation);
+    const set = this.#rememberedSet(observation.candidates, memory);
+    this.#encodeLines(observation.lines, memory, tokens, row);
+    this.#encodeCandidates(set, observation.lines, candidates, row);
+    this.#encodeMask(set, observation, mask, row);
   }
 
-  #encodeLines(lines: readonly string[], out: EncodedRows['tokens'], row: number): void {
+  #encodeLines(lines: readonly string[], memory: EncodingMemory, out: Rows, row: number): void {
     const { sentences, tokens } = this.#spec;
     const start = row * sentences * tokens;
     const end = start + sentences * tokens;
-    const task = this.#reader.task(lines[0] ?? '');
-    const taskEnd = copyInto(out, task.tokens, start);
-    this.#markTask(task.names);
+    const reader = this.#reader;
+    const task = this.#readTask(lines[0] ?? '', memory);
+    const taskWidth = this.#spec.taskSentences * tokens;
+    const taskEnd = start + taskWidth;
+    copyRow(reader.tasks.tokens, task * taskWidth, { out, at: start, width: taskWidth });
+    this.#markTask(task);
     const first = this.#firstShown(lines.length);
     let at = end - (lines.length - first) * tokens;
     if (taskEnd < at) out.fill(0, taskEnd, at);
     for (let i = first; i < lines.length; i++) {
-      const line = this.#reader.late(lines[i] ?? '');
-      at = copyInto(out, line.tokens, at);
-      this.#markLate(line.names, lines.length - 1 - i);
+      const line = this.#readLate(lines[i] ?? '', i, memory);
+      copyRow(reader.lines.tokens, line * tokens, { out, at, width: tokens });
+      at += tokens;
+      this.#markLate(line, lines.length - 1 - i);
     }
+  }
+
+  #readTask(text: string, { lines, numbers }: EncodingMemory): number {
+    const known = lines[0] === text ? numbers[0] : undefined;
+    if (known !== undefined) return known;
+    const number = this.#reader.task(text);
+    lines[0] = text;
+    numbers[0] = number;
+    return number;
+  }
+
+  /** It may stand where it stood before, or one place further on: turns move up when the oldest goes. */
+  #readLate(text: string, place: number, { lines, numbers }: EncodingMemory): number {
+    const same = lines[place] === text ? numbers[place] : undefined;
+    if (same !== undefined) return same;
+    const moved = lines[place + 1] === text ? numbers[place + 1] : undefined;
+    const number = moved ?? this.#reader.late(text);
+    lines[place] = text;
+    numbers[place] = number;
+    return number;
   }
 
   /** Index of the oldest line, after the task, that still fits. */
@@ -90,8 +133,10 @@ export class ObservationEncoder {
   }
 
   /** Backwards, so that the first occurrence stays. */
-  #markTask(names: readonly number[]): void {
-    for (let i = names.length - 3; i >= 0; i -= 3) {
+  #markTask(line: number): void {
+    const { names, nameStarts } = this.#reader.tasks;
+    const start = nameStarts[line] ?? 0;
+    for (let i = (nameStarts[line + 1] ?? 0) - 3; i >= start; i -= 3) {
       const name = names[i] ?? 0;
       this.#taskStamp[name] = this.#stamp;
       this.#taskLeft[2 * name] = names[i + 1] ?? 0;
@@ -99,8 +144,10 @@ export class ObservationEncoder {
     }
   }
 
-  #markLate(names: readonly number[], age: number): void {
-    for (let i = 0; i < names.length; i += 3) {
+  #markLate(line: number, age: number): void {
+    const { names, nameStarts } = this.#reader.lines;
+    const end = nameStarts[line + 1] ?? 0;
+    for (let i = nameStarts[line] ?? 0; i < end; i += 3) {
       const name = names[i] ?? 0;
       this.#lateStamp[name] = this.#stamp;
       this.#lateLeft[2 * name] = names[i + 1] ?? 0;
@@ -109,15 +156,13 @@ export class ObservationEncoder {
     }
   }
 
-  #encodeCandidates(
-    set: EncodedCandidates,
-    lines: readonly string[],
-    out: EncodedRows['candidates'],
-    row: number,
-  ): void {
+  #encodeCandidates(set: EncodedCandidates, lines: readonly string[], out: Rows, row: number): void {
     const start = row * this.#layout.slots * CANDIDATE_TOKENS;
     out.fill(0, start, start + this.#layout.slots * CANDIDATE_TOKENS);
-    for (const [i, text] of set.texts.entries()) {
+    const { texts } = set;
+    for (let i = 0; i < texts.length; i++) {
+      const text = texts[i];
+      if (text === undefined) continue;
       const at = start + (set.slots[i] ?? 0) * CANDIDATE_TOKENS;
       out[at + FEATURE.text] = text.token;
       out[at + FEATURE.kind] = set.kindTokens[i] ?? 0;
@@ -126,7 +171,7 @@ export class ObservationEncoder {
     }
   }
 
-  #placeName(name: number, out: EncodedRows['candidates'], at: number): void {
+  #placeName(name: number, out: Rows, at: number): void {
     const { absent, ages } = this.#reader;
     const inTask = this.#taskStamp[name] === this.#stamp;
     out[at + FEATURE.taskLeft1] = (inTask ? this.#taskLeft[2 * name] : absent[FEATURE.taskLeft1]) ?? 0;
@@ -138,29 +183,31 @@ export class ObservationEncoder {
   }
 
   /** The slow way, for texts of several words or with signs in them. */
-  #placePhrase(text: string, lines: readonly string[], out: EncodedRows['candidates'], at: number): void {
+  #placePhrase(text: string, lines: readonly string[], out: Rows, at: number): void {
     const reader = this.#reader;
     for (let feature: number = FEATURE.taskLeft1; feature <= FEATURE.age; feature++) {
       out[at + feature] = reader.absent[feature] ?? 0;
     }
-    const task = reader.task(lines[0] ?? '');
-    const inTask = findPhrase(task.lower, text, 'first');
+    const task = (lines[0] ?? '').toLowerCase();
+    const inTask = findPhrase(task, text, 'first');
     if (inTask >= 0) {
-      out[at + FEATURE.taskLeft1] = reader.leftToken(FEATURE.taskLeft1, task.words, inTask - 1);
-      out[at + FEATURE.taskLeft2] = reader.leftToken(FEATURE.taskLeft2, task.words, inTask - 2);
+      const { words } = splitLine(task);
+      out[at + FEATURE.taskLeft1] = reader.leftToken(FEATURE.taskLeft1, words, inTask - 1);
+      out[at + FEATURE.taskLeft2] = reader.leftToken(FEATURE.taskLeft2, words, inTask - 2);
     }
     for (let i = lines.length - 1; i >= this.#firstShown(lines.length); i--) {
-      const line = reader.late(lines[i] ?? '');
-      const found = findPhrase(line.lower, text, 'last');
+      const line = (lines[i] ?? '').toLowerCase();
+      const found = findPhrase(line, text, 'last');
       if (found < 0) continue;
-      out[at + FEATURE.lateLeft1] = reader.leftToken(FEATURE.lateLeft1, line.words, found - 1);
-      out[at + FEATURE.lateLeft2] = reader.leftToken(FEATURE.lateLeft2, line.words, found - 2);
+      const { words } = splitLine(line);
+      out[at + FEATURE.lateLeft1] = reader.leftToken(FEATURE.lateLeft1, words, found - 1);
+      out[at + FEATURE.lateLeft2] = reader.leftToken(FEATURE.lateLeft2, words, found - 2);
       out[at + FEATURE.age] = reader.ages[lines.length - 1 - i] ?? 0;
       return;
     }
   }
 
-  #encodeMask(set: EncodedCandidates, observation: Observation, out: EncodedRows['mask'], row: number): void {
+  #encodeMask(set: EncodedCandidates, observation: Observation, out: Rows, row: number): void {
     const { bare, size } = this.#layout;
     const start = row * size;
     out.fill(0, start, start + size);
@@ -172,6 +219,15 @@ export class ObservationEncoder {
       const type = candidates[i]?.type;
       if (type !== undefined && legal.includes(type)) out[start + (set.slots[i] ?? 0)] = 1;
     }
+  }
+
+  #rememberedSet(candidates: readonly Candidate[], memory: EncodingMemory): EncodedCandidates {
+    if (memory.candidates === candidates && memory.encodedCandidates !== null)
+      return memory.encodedCandidates;
+    const set = this.#candidateSet(candidates);
+    memory.candidates = candidates;
+    memory.encodedCandidates = set;
+    return set;
   }
 
   /** Environments that offer the same array again, as the contract asks, pay for it once. */
@@ -201,8 +257,19 @@ export class ObservationEncoder {
   }
 }
 
-/** Copies a short list: faster than `set` for a sentence. Returns where it ends. */
-function copyInto(out: EncodedRows['tokens'], from: readonly number[], at: number): number {
-  for (let i = 0; i < from.length; i++) out[at + i] = from[i] ?? 0;
-  return at + from.length;
+function forget(memory: EncodingMemory, generation: number): void {
+  memory.generation = generation;
+  memory.lines.length = 0;
+  memory.numbers.length = 0;
+  memory.candidates = null;
+  memory.encodedCandidates = null;
+}
+
+/** Copies tokens one by one: faster than `set` for a sentence. */
+function copyRow(
+  from: Uint16Array,
+  start: number,
+  { out, at, width }: { readonly out: Rows; readonly at: number; readonly width: number },
+): void {
+  for (let i = 0; i < width; i++) out[at + i] = from[start + i] ?? 0;
 }

@@ -9,7 +9,7 @@ import type { RandomStream } from '../../src/domain/random.ts';
  */
 export function chooseAction(
   logProbabilities: Float32Array,
-  mask: Uint8Array | Float32Array,
+  mask: Int32Array | Float32Array,
   mode: ActionMode,
   random: RandomStream,
 ): number {
@@ -25,7 +25,7 @@ export function chooseAction(
 }
 
 /** Entropy of the distribution over the legal actions, in nats. */
-export function actionEntropy(logProbabilities: Float32Array, mask: Uint8Array | Float32Array): number {
+export function actionEntropy(logProbabilities: Float32Array, mask: Int32Array | Float32Array): number {
   let entropy = 0;
   for (let i = 0; i < logProbabilities.length; i++) {
     const value = logProbabilities[i] ?? 0;
@@ -34,7 +34,7 @@ export function actionEntropy(logProbabilities: Float32Array, mask: Uint8Array |
   return entropy;
 }
 
-function mostProbable(logProbabilities: Float32Array, mask: Uint8Array | Float32Array): number {
+function mostProbable(logProbabilities: Float32Array, mask: Int32Array | Float32Array): number {
   let best = -1;
   let highest = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < logProbabilities.length; i++) {
@@ -46,7 +46,7 @@ function mostProbable(logProbabilities: Float32Array, mask: Uint8Array | Float32
   return best;
 }
 
-function draw(logProbabilities: Float32Array, mask: Uint8Array | Float32Array, uniform: number): number {
+function draw(logProbabilities: Float32Array, mask: Int32Array | Float32Array, uniform: number): number {
   // The sum is not exactly 1: rounding, and probabilities held above e^-50.
   let total = 0;
   for (let i = 0; i < logProbabilities.length; i++) {

@@ -1,12 +1,13 @@
 import { LabError } from '../../src/domain/error.ts';
-import type { ActionLayout, PolicySpec } from '../../src/domain/policy-spec.ts';
+import type { ActionLayout, TextPolicySpec } from '../../src/domain/policy-spec.ts';
 import { type Action, ARGUMENT_TYPES, type Observation, takesArgument } from '../../src/domain/space.ts';
-import { type EncodedRows, ObservationEncoder } from './observation-encoder.ts';
+import type { ObservationArrays } from './observation-arrays.ts';
+import { ObservationEncoder } from './observation-encoder.ts';
 
 const BARE_TYPES = ['confirm', 'submit', 'noop'] as const;
 
 /** Encoders with their caches, as long as the spec that they belong to is in use. */
-const encoders = new WeakMap<PolicySpec, ObservationEncoder>();
+const encoders = new WeakMap<TextPolicySpec, ObservationEncoder>();
 
 /**
  * Writes an observation as hashed tokens into row `row` of a batch; every element of the row is written.
@@ -22,18 +23,23 @@ const encoders = new WeakMap<PolicySpec, ObservationEncoder>();
  * candidates than the policy has slots for, and `config-invalid` for a spec without room for anything but the task.
  */
 export function encodeObservation(
-  spec: PolicySpec,
+  spec: TextPolicySpec,
   layout: ActionLayout,
   observation: Observation,
-  out: EncodedRows,
+  out: ObservationArrays,
   row: number,
 ): void {
+  encoderOf(spec, layout).encode(observation, out, row);
+}
+
+/** The encoder behind `encodeObservation`: made once for a `spec` object. Throws `config-invalid` as that does. */
+export function encoderOf(spec: TextPolicySpec, layout: ActionLayout): ObservationEncoder {
   let encoder = encoders.get(spec);
   if (encoder === undefined) {
     encoder = new ObservationEncoder(spec, layout);
     encoders.set(spec, encoder);
   }
-  encoder.encode(observation, out, row);
+  return encoder;
 }
 
 /**

@@ -1,9 +1,11 @@
+type Numbers = Float32Array | readonly number[];
+
 /** One episode's course: n steps. */
 export interface EpisodeCourse {
   readonly rewards: Float32Array;
   /** The sampling policy's value estimates of the observations before each step. */
   readonly values: Float32Array;
-  /** V(s_T): 0 when the episode terminated, the value of the last observation when it was cut short. */
+  /** V(s_T): 0 when there is nothing to come, else the value of the observation after the last step. */
   readonly finalValue: number;
 }
 
@@ -34,15 +36,27 @@ export function writeAdvantages(
   }
 }
 
-/**
- * Shifts and scales in place to mean 0 and deviation 1: (A − mean) / (std + 1e-8), std unbiased as in PyTorch. A single
- * value becomes 0.
- */
+/** Values become (value − shift) · scale. */
+export interface Scaling {
+  readonly shift: number;
+  readonly scale: number;
+}
+
+/** What gives values mean 0 and deviation 1: (A − mean) / (std + 1e-8), std unbiased as in PyTorch; one value becomes 0. */
+export function standardScaling(values: Float32Array): Scaling {
+  return { shift: meanOf(values), scale: 1 / (deviationOf(values) + 1e-8) };
+}
+
+/** Gives values mean 0 and deviation 1, in place. */
 export function normalise(values: Float32Array): void {
+  const { shift, scale } = standardScaling(values);
+  for (let i = 0; i < values.length; i++) values[i] = ((values[i] ?? 0) - shift) * scale;
+}
+
+/** Unbiased, as in PyTorch: the root of Σ (value − mean)² / (n − 1); 0 for fewer than two values. */
+export function deviationOf(values: Numbers): number {
   const count = values.length;
-  const mean = meanOf(values);
-  const deviation = count > 1 ? Math.sqrt((varianceOf(values) * count) / (count - 1)) : 0;
-  for (let i = 0; i < count; i++) values[i] = ((values[i] ?? 0) - mean) / (deviation + 1e-8);
+  return count > 1 ? Math.sqrt((varianceOf(values) * count) / (count - 1)) : 0;
 }
 
 /**
@@ -55,13 +69,13 @@ export function explainedVariance(returns: Float32Array, values: Float32Array): 
   return 1 - varianceOf(returns.map((value, i) => value - (values[i] ?? 0))) / total;
 }
 
-function meanOf(values: Float32Array): number {
+function meanOf(values: Numbers): number {
   let sum = 0;
   for (const value of values) sum += value;
   return sum / Math.max(1, values.length);
 }
 
-function varianceOf(values: Float32Array): number {
+function varianceOf(values: Numbers): number {
   const mean = meanOf(values);
   let sum = 0;
   for (const value of values) sum += (value - mean) ** 2;

@@ -1,22 +1,26 @@
 import { LabError } from '../../src/domain/error.ts';
 import {
-  type ActionLayout,
   actionLayout,
-  CANDIDATE_TOKENS,
+  type ObservationTensorName,
+  observationTensors,
   type PolicySpec,
 } from '../../src/domain/policy-spec.ts';
+import type { TrainerOptions } from '../../src/domain/trainer-options.ts';
 import type { Attachments } from '../../src/protocol/frame.ts';
-import { SAMPLE_TENSORS, type SamplesHeader } from '../../src/protocol/trainer.ts';
-import { type Discounts, explainedVariance, normalise, writeAdvantages } from './advantages.ts';
+import type { SamplesHeader } from '../../src/protocol/trainer.ts';
+import { createObservationArrays, type ObservationArrays } from '../policy/observation-arrays.ts';
+import { type EpisodeCourse, explainedVariance, normalise, writeAdvantages } from './advantages.ts';
 
 /** One episode's samples, as src/protocol/trainer.ts describes them. */
 export interface EpisodeSamples {
+  readonly id: string;
   readonly steps: number;
+  /** `unfinished`: a piece of an episode that goes on. */
+  readonly ending: 'terminated' | 'truncated' | 'unfinished';
   /** V(s_T); 0 when the episode terminated. */
   readonly finalValue: number;
-  readonly tokens: Uint16Array;
-  readonly candidates: Uint16Array;
-  readonly mask: Uint8Array;
+  /** By the names of the policy's observation tensors. */
+  readonly observations: Readonly<Partial<Record<ObservationTensorName, SampleColumn>>>;
   readonly actions: Uint16Array;
   readonly logProbabilities: Float32Array;
   readonly values: Float32Array;
@@ -24,52 +28,58 @@ export interface EpisodeSamples {
   readonly versions: Uint32Array;
 }
 
+/** How episodes become a batch. */
+export type BatchOptions = Pick<TrainerOptions, 'gamma' | 'lambda' | 'advantages' | 'bootstrapTruncated'>;
+
+const COLUMNS = { u8: Uint8Array, u16: Uint16Array, f32: Float32Array } as const;
+type SampleColumn = Uint8Array | Uint16Array | Float32Array;
+
+/** Where an episode's samples lie in a batch. */
+export interface EpisodeSpan {
+  readonly id: string;
+  readonly start: number;
+  readonly steps: number;
+}
+
 /** Samples of many episodes in flat arrays, in the element types that the model takes; n samples, A flat actions. */
 export interface Batch {
   readonly count: number;
-  /** i32 [n, sentences, tokens] */
-  readonly tokens: Int32Array;
-  /** i32 [n, slots, CANDIDATE_TOKENS] */
-  readonly candidates: Int32Array;
-  /** [n, A] */
-  readonly mask: Float32Array;
+  /** In memory that the gradient threads share. */
+  readonly observations: ObservationArrays;
+  readonly episodes: readonly EpisodeSpan[];
   /** [n] */
   readonly actions: Int32Array;
   /** [n, A] */
   readonly oldLogProbabilities: Float32Array;
-  /** [n], normalised over the batch. */
+  /** [n], normalised over the batch if the options say so. */
   readonly advantages: Float32Array;
   /** [n]: advantage before normalisation + value. */
   readonly returns: Float32Array;
+  /** [n]: the sampling policy's values. */
+  readonly oldValues: Float32Array;
   /** Mean over samples of (policy version now − version that took the step). */
   readonly staleness: number;
+  /** The largest of them. */
+  readonly stalest: number;
   readonly explainedVariance: number;
 }
 
-/** Elements of each tensor of one sample. */
-function widths(spec: PolicySpec, layout: ActionLayout): Record<(typeof SAMPLE_TENSORS)[number], number> {
-  return {
-    tokens: spec.sentences * spec.tokens,
-    candidates: layout.slots * CANDIDATE_TOKENS,
-    mask: layout.size,
-    actions: 1,
-    logProbabilities: layout.size,
-    values: 1,
-    rewards: 1,
-    versions: 1,
-  };
+/** Bytes of one sample in each tensor of a message. */
+function sampleBytes(spec: PolicySpec): ReadonlyMap<string, number> {
+  const { size } = actionLayout(spec);
+  const elements = { u8: 1, u16: 2, f32: 4 };
+  return new Map<string, number>([
+    ...observationTensors(spec).map(({ name, element, width }): [string, number] => [
+      name,
+      width * elements[element],
+    ]),
+    ['actions', 2],
+    ['logProbabilities', 4 * size],
+    ['values', 4],
+    ['rewards', 4],
+    ['versions', 4],
+  ]);
 }
-
-const ELEMENT_BYTES = {
-  tokens: 2,
-  candidates: 2,
-  mask: 1,
-  actions: 2,
-  logProbabilities: 4,
-  values: 4,
-  rewards: 4,
-  versions: 4,
-} as const;
 
 /**
  * Copies an episode out of a message, whose attachments need not be aligned. Throws `protocol-invalid` when a tensor is
@@ -80,11 +90,10 @@ export function readSamples(
   header: SamplesHeader,
   attachments: Attachments,
 ): EpisodeSamples {
-  const width = widths(spec, actionLayout(spec));
   const copies = new Map<string, ArrayBuffer>();
-  for (const name of SAMPLE_TENSORS) {
+  for (const [name, width] of sampleBytes(spec)) {
     const bytes = attachments[name];
-    const wanted = header.steps * width[name] * ELEMENT_BYTES[name];
+    const wanted = header.steps * width;
     if (bytes?.byteLength !== wanted) {
       throw new LabError('protocol-invalid', {
         message: `samples of ${header.id}: "${name}" has ${bytes?.byteLength ?? 'no'} bytes, wanted ${wanted} for ${header.steps} steps`,
@@ -99,13 +108,17 @@ export function readSamples(
       hint: 'send the value of the last observation of a truncated episode',
     });
   }
-  const copy = (name: (typeof SAMPLE_TENSORS)[number]): ArrayBuffer => copies.get(name) ?? new ArrayBuffer(0);
+  const copy = (name: string): ArrayBuffer => copies.get(name) ?? new ArrayBuffer(0);
+  const observations = observationTensors(spec).map(({ name, element }): [string, SampleColumn] => [
+    name,
+    new COLUMNS[element](copy(name)),
+  ]);
   return {
+    id: header.id,
     steps: header.steps,
+    ending: header.terminated ? 'terminated' : 'truncated',
     finalValue: header.terminated ? 0 : (header.bootstrapValue ?? 0),
-    tokens: new Uint16Array(copy('tokens')),
-    candidates: new Uint16Array(copy('candidates')),
-    mask: new Uint8Array(copy('mask')),
+    observations: Object.fromEntries(observations),
     actions: new Uint16Array(copy('actions')),
     logProbabilities: new Float32Array(copy('logProbabilities')),
     values: new Float32Array(copy('values')),
@@ -114,52 +127,67 @@ export function readSamples(
   };
 }
 
-/** Joins episodes, in order, and computes their advantages and returns. `version` is the policy version now. */
+/**
+ * Joins episodes, in order, and computes their advantages and returns. `version` is the policy version now; rewards are
+ * divided by `rewardDivisor`. Only what is trained on may come in: a mean over void episodes would move all the others.
+ */
 export function joinEpisodes(
   spec: PolicySpec,
   episodes: readonly EpisodeSamples[],
-  discounts: Discounts,
+  options: BatchOptions,
   version: number,
+  rewardDivisor = 1,
 ): Batch {
-  const width = widths(spec, actionLayout(spec));
+  const { size } = actionLayout(spec);
   const count = episodes.reduce((sum, { steps }) => sum + steps, 0);
-  const tokens = new Int32Array(shared(count * width.tokens));
-  const candidates = new Int32Array(shared(count * width.candidates));
-  const mask = new Float32Array(shared(count * width.mask));
+  const observations = createObservationArrays(spec, count, true);
   const actions = new Int32Array(count);
-  const oldLogProbabilities = new Float32Array(shared(count * width.logProbabilities));
-  const values = new Float32Array(count);
+  const oldLogProbabilities = new Float32Array(new SharedArrayBuffer(4 * count * size));
+  const oldValues = new Float32Array(count);
   const advantages = new Float32Array(count);
+  const spans: EpisodeSpan[] = [];
   let row = 0;
   let age = 0;
+  let stalest = 0;
   for (const episode of episodes) {
-    tokens.set(episode.tokens, row * width.tokens);
-    candidates.set(episode.candidates, row * width.candidates);
-    mask.set(episode.mask, row * width.mask);
+    for (const { name, width } of observationTensors(spec)) {
+      const column = episode.observations[name];
+      if (column !== undefined) observations[name]?.set(column, row * width);
+    }
     actions.set(episode.actions, row);
-    oldLogProbabilities.set(episode.logProbabilities, row * width.logProbabilities);
-    values.set(episode.values, row);
-    writeAdvantages(episode, discounts, advantages, row);
-    for (const old of episode.versions) age += version - old;
+    oldLogProbabilities.set(episode.logProbabilities, row * size);
+    oldValues.set(episode.values, row);
+    writeAdvantages(courseOf(episode, options, rewardDivisor), options, advantages, row);
+    for (const old of episode.versions) {
+      age += version - old;
+      stalest = Math.max(stalest, version - old);
+    }
+    spans.push({ id: episode.id, start: row, steps: episode.steps });
     row += episode.steps;
   }
-  const returns = advantages.map((advantage, i) => advantage + (values[i] ?? 0));
-  normalise(advantages);
+  const returns = advantages.map((advantage, i) => advantage + (oldValues[i] ?? 0));
+  if (options.advantages === 'batch') normalise(advantages);
   return {
     count,
-    tokens,
-    candidates,
-    mask,
+    observations,
+    episodes: spans,
     actions,
     oldLogProbabilities,
     advantages,
     returns,
+    oldValues,
     staleness: age / Math.max(1, count),
-    explainedVariance: explainedVariance(returns, values),
+    stalest,
+    explainedVariance: explainedVariance(returns, oldValues),
   };
 }
 
-/** Memory for so many elements of four bytes, which the gradient threads read without a copy. */
-function shared(elements: number): SharedArrayBuffer {
-  return new SharedArrayBuffer(4 * elements);
+/** An episode as its advantages are computed from it. */
+function courseOf(episode: EpisodeSamples, options: BatchOptions, rewardDivisor: number): EpisodeCourse {
+  const { rewards, values, ending, finalValue } = episode;
+  return {
+    rewards: rewardDivisor === 1 ? rewards : rewards.map((reward) => reward / rewardDivisor),
+    values,
+    finalValue: ending === 'truncated' && !options.bootstrapTruncated ? 0 : finalValue,
+  };
 }

@@ -4,82 +4,150 @@ import { Worker } from 'node:worker_threads';
 import { errorText, LabError } from '../../src/domain/error.ts';
 import type { KnobValues } from '../../src/domain/knob.ts';
 import type { PolicySpec } from '../../src/domain/policy-spec.ts';
-import { parameterCount } from '../policy/parameters.ts';
+import type { EngineChoice } from '../session.ts';
 import type { Batch } from './batch.ts';
+import {
+  type CompactBatch,
+  compactBatch,
+  type Part,
+  PartGradients,
+  type PartLosses,
+} from './gradient-part.ts';
 import type { FromThread, ThreadSetup, ToThread } from './gradient-thread.ts';
-import type { LossOutput } from './training-model.ts';
+import type { LossOptions } from './losses.ts';
 
-/** A part of a minibatch, and its share of it. */
-export interface Part {
-  readonly rows: Int32Array;
-  readonly share: number;
-}
-
-export interface PartResult {
-  /** Multiplied by the share; in the order of the weights, in shared memory: overwritten by the thread's next part. */
+/** A part's losses and its gradient, in the order of the weights: the pool's own, overwritten by the next run. */
+export interface PartResult extends PartLosses {
   readonly gradient: Float32Array;
-  /** Means over the part. */
-  readonly losses: Readonly<Record<LossOutput, number>>;
 }
 
+/** A thread, and what it shares with this one. onnxruntime refuses shared memory: `gradient` is a copy for it. */
 interface Thread {
   readonly worker: Worker;
+  readonly shared: Float32Array;
   readonly gradient: Float32Array;
 }
 
 /**
- * Threads that compute the gradients of parts of a minibatch at the same time, an onnxruntime session each. A session's own
- * threads will not do: a model that scatters is wrong on several, and `run` holds up the thread that calls it, so two
- * sessions in one thread only take turns.
+ * Computes the gradients of parts of a minibatch at the same time: the first part in the calling thread, each other in a
+ * thread of its own, an onnxruntime session each. A session's own threads will not do: a model that scatters is wrong on
+ * several, and `run` holds up the thread that calls it, so two sessions in one thread only take turns. With one part
+ * nothing is copied and no thread is started.
  */
 export class GradientPool {
-  /** Shared with the threads: to be filled before `run`. */
-  readonly weights: Float32Array;
+  readonly #spec: PolicySpec;
+  readonly #own: PartGradients;
+  /** In shared memory, for the other threads. */
+  readonly #weights: Float32Array;
   readonly #threads: readonly Thread[];
+  #batch: CompactBatch | null = null;
+  #closing: Promise<void> | null = null;
 
-  private constructor(weights: Float32Array, threads: readonly Thread[]) {
-    this.weights = weights;
+  private constructor(
+    spec: PolicySpec,
+    own: PartGradients,
+    weights: Float32Array,
+    threads: readonly Thread[],
+  ) {
+    this.#spec = spec;
+    this.#own = own;
+    this.#weights = weights;
     this.#threads = threads;
   }
 
-  /** Starts the threads, and settles when each has its session. */
-  static async create(spec: PolicySpec, size: number): Promise<GradientPool> {
-    const vector = (): Float32Array => new Float32Array(new SharedArrayBuffer(4 * parameterCount(spec)));
+  /** Starts the threads, and settles when each has its session. Throws as `createSession` does. */
+  static async create(
+    spec: PolicySpec,
+    size: number,
+    options: LossOptions & EngineChoice,
+  ): Promise<GradientPool> {
+    // First, since what is wrong with a provider is told best from here; a thread only says that it failed.
+    const own = await PartGradients.create(spec, options);
+    const { length } = own.gradient;
+    const vector = (): Float32Array => new Float32Array(new SharedArrayBuffer(4 * length));
     const weights = vector();
-    const threads = Array.from({ length: size }, () => {
-      const gradient = vector();
-      return { worker: startThread({ spec, weights, gradient }), gradient };
+    const threads = Array.from({ length: size - 1 }, (): Thread => {
+      const shared = vector();
+      const worker = startThread({ spec, options, weights, gradient: shared });
+      return { worker, shared, gradient: new Float32Array(length) };
     });
-    const pool = new GradientPool(weights, threads);
     await Promise.all(threads.map(({ worker }) => reply(worker)));
-    return pool;
+    return new GradientPool(spec, own, weights, threads);
   }
 
+  /** The largest number of parts. */
   get size(): number {
-    return this.#threads.length;
+    return 1 + this.#threads.length;
   }
 
-  /** Parts of later runs are of this batch. Arrays in shared memory are shared, others copied. */
+  /** What the sessions run on, and providers asked for that do not work. */
+  get engine(): PartGradients['engine'] {
+    return this.#own.engine;
+  }
+
+  /** Parts of later runs are of this batch. Arrays in shared memory are shared with the threads, others copied. */
   setBatch(batch: Batch): void {
-    for (const { worker } of this.#threads) post(worker, { type: 'batch', batch });
+    this.#batch = compactBatch(this.#spec, batch);
+    for (const { worker } of this.#threads) post(worker, { type: 'batch', batch: this.#batch });
   }
 
-  /** The parts' results, in order; at most `size` parts. Throws `internal` when a thread fails or dies. */
-  async run(parts: readonly Part[], knobs: KnobValues): Promise<readonly PartResult[]> {
-    return await Promise.all(
-      this.#threads.slice(0, parts.length).map(async ({ worker, gradient }, place) => {
-        const part = parts[place] ?? { rows: new Int32Array(0), share: 0 };
-        const answer = reply(worker);
-        post(worker, { type: 'part', ...part, knobs });
-        const message = await answer;
-        if (message.type !== 'done') throw broken(`it answered "${message.type}" to a part`);
-        return { gradient, losses: message.losses };
-      }),
-    );
+  /**
+   * The parts' results, in order; at most `size` parts. Throws `internal` without a batch,
+   * and when a thread fails or dies.
+   */
+  async run(
+    weights: Float32Array,
+    parts: readonly Part[],
+    knobs: KnobValues,
+  ): Promise<readonly PartResult[]> {
+    if (this.#batch === null)
+      throw new LabError('internal', { message: 'a part came before the batch it is of' });
+    const batch = this.#batch;
+    const [first, ...others] = parts;
+    if (others.length > 0) this.#weights.set(weights);
+    const running = others.map((part, place) => this.#runElsewhere(place, part, knobs));
+    const own = first === undefined ? [] : [this.#runHere(weights, batch, first, knobs)];
+    const all = [...own, ...running];
+    // All of them, even if one fails: the answer of a thread left behind would be taken for that to the next part.
+    await Promise.allSettled(all);
+    return await Promise.all(all);
   }
 
+  /** Ends the threads and frees the sessions; closing again is no error. */
   async close(): Promise<void> {
+    this.#closing ??= this.#end();
+    await this.#closing;
+  }
+
+  async #end(): Promise<void> {
     await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
+    await this.#own.close();
+  }
+
+  async #runHere(
+    weights: Float32Array,
+    batch: CompactBatch,
+    part: Part,
+    knobs: KnobValues,
+  ): Promise<PartResult> {
+    try {
+      const losses = await this.#own.run(weights, batch, part, knobs);
+      return { ...losses, gradient: this.#own.gradient };
+    } catch (thrown) {
+      throw broken(errorText(thrown), thrown);
+    }
+  }
+
+  async #runElsewhere(place: number, part: Part, knobs: KnobValues): Promise<PartResult> {
+    const thread = this.#threads[place];
+    if (thread === undefined) throw broken(`there are ${this.size}, and it was asked for ${place + 2} parts`);
+    const { worker, shared, gradient } = thread;
+    const answer = reply(worker);
+    post(worker, { type: 'part', ...part, knobs });
+    const message = await answer;
+    if (message.type !== 'done') throw broken(`it answered "${message.type}" to a part`);
+    gradient.set(shared);
+    return { losses: message.losses, logRatios: message.logRatios, gradient };
   }
 }
 

@@ -1,17 +1,36 @@
+import { LabError } from '../../src/domain/error.ts';
 import type { KnobValues } from '../../src/domain/knob.ts';
 import type { PolicySpec } from '../../src/domain/policy-spec.ts';
 import { recordOf } from '../../src/domain/table.ts';
-import { parameterShapes, splitWeights } from '../policy/parameters.ts';
-import { createSession, type Session, type SessionTensor, type Tensors } from '../session.ts';
+import { parameterCount } from '../policy/parameters.ts';
+import {
+  createSession,
+  type EngineChoice,
+  type PassedOver,
+  type Session,
+  type SessionTensor,
+  type Tensors,
+} from '../session.ts';
+import { standardScaling } from './advantages.ts';
 import type { Batch } from './batch.ts';
-import { GradientPool, type Part, type PartResult } from './gradient-pool.ts';
+import type { Part } from './gradient-part.ts';
+import { GradientPool, type PartResult } from './gradient-pool.ts';
+import type { LossOptions } from './losses.ts';
 import { LOSS_OUTPUTS, type LossOutput, type OptimiserSettings, optimiserModel } from './training-model.ts';
 
 /** The losses of one minibatch before its step, and the gradients' norm before clipping. */
 export type StepMetrics = Readonly<Record<LossOutput | 'gradientNorm', number>>;
 
-/** Parameters and moments inside the engine, from one gradient step to the next without a copy. */
-export type LiveWeights = Tensors;
+/** What one gradient step did. */
+export interface StepResult {
+  readonly live: LiveWeights;
+  readonly metrics: StepMetrics;
+  /** log π(a) − log π_old(a) before the step, of each row of the minibatch. */
+  readonly logRatios: Float32Array;
+}
+
+/** What the engine gave in one gradient step and takes in the next, without a copy: flat vectors in the order of the weights. */
+export type LiveWeights = Readonly<Record<'weights' | 'm' | 'v', Float32Array>>;
 
 /** Weights with Adam's moments as flat vectors: `optimiser` is m, then v, each in the order of the weights. */
 export interface FlatWeights {
@@ -25,51 +44,57 @@ export interface FlatWeights {
  * step gives the same bits again.
  */
 export class GradientStepper {
-  readonly #spec: PolicySpec;
   readonly #pool: GradientPool;
   readonly #optimiser: Session;
-  /** By part: onnxruntime refuses the pool's shared memory. */
-  readonly #gradients: readonly Float32Array[];
+  /** In place of the gradient of a part that a very small minibatch does not have. */
+  readonly #noGradient: Float32Array;
   #batch: Batch | null = null;
 
-  private constructor(spec: PolicySpec, pool: GradientPool, optimiser: Session) {
-    this.#spec = spec;
+  private constructor(pool: GradientPool, optimiser: Session, weights: number) {
     this.#pool = pool;
     this.#optimiser = optimiser;
-    this.#gradients = Array.from({ length: pool.size }, () => new Float32Array(pool.weights.length));
+    this.#noGradient = new Float32Array(weights);
   }
 
   static async create(
     spec: PolicySpec,
-    settings: OptimiserSettings,
+    settings: OptimiserSettings & LossOptions & EngineChoice,
     threads: number,
   ): Promise<GradientStepper> {
-    const [pool, optimiser] = await Promise.all([
-      GradientPool.create(spec, threads),
-      createSession(optimiserModel(spec, settings, threads), { threads }),
-    ]);
-    return new GradientStepper(spec, pool, optimiser);
+    const pool = await GradientPool.create(spec, threads, settings);
+    const count = parameterCount(spec);
+    const optimiser = await createSession(optimiserModel(count, settings, threads), { ...settings, threads });
+    return new GradientStepper(pool, optimiser, count);
+  }
+
+  /** What gradients are computed on. */
+  get provider(): string {
+    return this.#pool.engine.provider;
+  }
+
+  /** Providers asked for that do not work, each with the reason. */
+  get fellBackFrom(): readonly PassedOver[] {
+    return this.#pool.engine.fellBackFrom;
   }
 
   /** Views of flat vectors. Throws `checkpoint-corrupt` when their lengths are not the policy's. */
   load({ weights, optimiser }: FlatWeights): LiveWeights {
-    const half = optimiser.length / 2;
-    return {
-      ...this.#tensors('', weights),
-      ...this.#tensors('m.', optimiser.subarray(0, half)),
-      ...this.#tensors('v.', optimiser.subarray(half)),
-    };
+    const { length } = this.#noGradient;
+    if (weights.length !== length || optimiser.length !== 2 * length) {
+      throw new LabError('checkpoint-corrupt', {
+        message: `got ${weights.length} weights with ${optimiser.length} moments, and this policy has ${length} with ${2 * length}`,
+        hint: 'the weights belong to a policy of another shape: check policy in the config',
+      });
+    }
+    return { weights, m: optimiser.subarray(0, length), v: optimiser.subarray(length) };
   }
 
   /** Copies. */
-  unload(live: LiveWeights): FlatWeights {
-    const { length } = this.#pool.weights;
-    const weights = new Float32Array(length);
-    const optimiser = new Float32Array(2 * length);
-    this.#copy(live, '', weights);
-    this.#copy(live, 'm.', optimiser.subarray(0, length));
-    this.#copy(live, 'v.', optimiser.subarray(length));
-    return { weights, optimiser };
+  unload({ weights, m, v }: LiveWeights): FlatWeights {
+    const optimiser = new Float32Array(m.length + v.length);
+    optimiser.set(m);
+    optimiser.set(v, m.length);
+    return { weights: weights.slice(), optimiser };
   }
 
   /** One step on the samples of a batch that `rows` names; `step` is Adam's, from 1. */
@@ -78,22 +103,26 @@ export class GradientStepper {
     batch: Batch,
     rows: Int32Array,
     { knobs, step }: { readonly knobs: KnobValues; readonly step: number },
-  ): Promise<{ live: LiveWeights; metrics: StepMetrics }> {
+  ): Promise<StepResult> {
     if (batch !== this.#batch) this.#pool.setBatch(batch);
     this.#batch = batch;
-    this.#copy(live, '', this.#pool.weights);
-    const parts = this.#split(rows);
-    const results = await this.#pool.run(parts, knobs);
+    const parts = this.#split(batch, rows);
+    const results = await this.#pool.run(live.weights, parts, knobs);
     const outputs = await this.#optimiser.run({
-      ...live,
-      ...this.#partialGradients(results),
+      ...this.#vectors(live, results),
       'knob.lr': scalar(knobs.lr),
       step: scalar(step),
     });
-    const next: Record<string, SessionTensor> = {};
-    for (const name of Object.keys(live)) next[name] = outputs[`next.${name}`] ?? scalar(Number.NaN);
     const gradientNorm = Number(outputs['gradientNorm']?.data[0]);
-    return { live: next, metrics: { ...joinLosses(results, parts), gradientNorm } };
+    return {
+      live: {
+        weights: floats(outputs['next.weights']),
+        m: floats(outputs['next.m']),
+        v: floats(outputs['next.v']),
+      },
+      metrics: { ...joinLosses(results, parts), gradientNorm },
+      logRatios: joinRows(results, rows.length),
+    };
   }
 
   async close(): Promise<void> {
@@ -101,42 +130,24 @@ export class GradientStepper {
     await this.#optimiser.close();
   }
 
-  #split(rows: Int32Array): Part[] {
+  #split({ advantages }: Batch, rows: Int32Array): Part[] {
+    const scaling = standardScaling(Float32Array.from(rows, (row) => advantages[row] ?? 0));
     const size = Math.ceil(rows.length / this.#pool.size);
     const parts: Part[] = [];
     for (let at = 0; at < rows.length; at += size) {
       const part = rows.slice(at, at + size);
-      parts.push({ rows: part, share: part.length / rows.length });
+      parts.push({ rows: part, share: part.length / rows.length, scaling });
     }
     return parts;
   }
 
-  /** Gradients by part, with zeros for parts that a very small minibatch does not have. */
-  #partialGradients(results: readonly PartResult[]): Tensors {
-    const feeds: Tensors[] = this.#gradients.map((own, part) => {
-      const result = results[part];
-      if (result === undefined) own.fill(0);
-      else own.set(result.gradient);
-      return this.#tensors(`gradient.${part}.`, own);
-    });
-    return Object.assign({}, ...feeds);
-  }
-
-  #tensors(prefix: string, flat: Float32Array): Tensors {
-    const views = splitWeights(this.#spec, flat);
-    return Object.fromEntries(
-      parameterShapes(this.#spec).map(({ name, shape }): [string, SessionTensor] => [
-        `${prefix}${name}`,
-        { dtype: 'f32', shape, data: views[name] },
-      ]),
-    );
-  }
-
-  #copy(live: LiveWeights, prefix: string, out: Float32Array): void {
-    for (const { name, start } of parameterShapes(this.#spec)) {
-      const tensor = live[`${prefix}${name}`];
-      if (tensor?.dtype === 'f32') out.set(tensor.data, start);
+  /** Weights, moments, and the gradients by part, with zeros for parts that a very small minibatch does not have. */
+  #vectors({ weights, m, v }: LiveWeights, results: readonly PartResult[]): Tensors {
+    const vectors: Record<string, SessionTensor> = { weights: vector(weights), m: vector(m), v: vector(v) };
+    for (let part = 0; part < this.#pool.size; part++) {
+      vectors[`gradient.${part}`] = vector(results[part]?.gradient ?? this.#noGradient);
     }
+    return vectors;
   }
 }
 
@@ -152,6 +163,24 @@ function joinLosses(
   });
 }
 
+function joinRows(results: readonly PartResult[], rows: number): Float32Array {
+  const joined = new Float32Array(rows);
+  let at = 0;
+  for (const { logRatios } of results) {
+    joined.set(logRatios, at);
+    at += logRatios.length;
+  }
+  return joined;
+}
+
 function scalar(value: number): SessionTensor {
   return { dtype: 'f32', shape: [], data: Float32Array.of(value) };
+}
+
+function vector(data: Float32Array): SessionTensor {
+  return { dtype: 'f32', shape: [data.length], data };
+}
+
+function floats(tensor: SessionTensor | undefined): Float32Array {
+  return tensor?.dtype === 'f32' ? tensor.data : new Float32Array(0);
 }

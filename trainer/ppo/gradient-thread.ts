@@ -1,19 +1,17 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { errorText, LabError } from '../../src/domain/error.ts';
 import type { KnobValues } from '../../src/domain/knob.ts';
-import { actionLayout, CANDIDATE_TOKENS, type PolicySpec } from '../../src/domain/policy-spec.ts';
-import { recordOf } from '../../src/domain/table.ts';
-import { parameterShapes, splitWeights } from '../policy/parameters.ts';
-import { createSession, type Session, type SessionTensor, type Tensors } from '../session.ts';
-import type { Batch } from './batch.ts';
-import { LOSS_KNOBS } from './losses.ts';
-import { gradientModel, LOSS_OUTPUTS, type LossOutput } from './training-model.ts';
+import type { PolicySpec } from '../../src/domain/policy-spec.ts';
+import type { EngineChoice } from '../session.ts';
+import { type CompactBatch, type Part, PartGradients, type PartLosses } from './gradient-part.ts';
+import type { LossOptions } from './losses.ts';
 
 /** Entry of a thread that computes gradients: see gradient-pool.ts, which starts it. */
 
 /** What a thread is given at its start. The vectors lie in shared memory. */
 export interface ThreadSetup {
   readonly spec: PolicySpec;
+  readonly options: LossOptions & EngineChoice;
   /** Read before each part. */
   readonly weights: Float32Array;
   /** Written after each part, in the order of the weights. */
@@ -21,31 +19,25 @@ export interface ThreadSetup {
 }
 
 export type ToThread =
-  | { readonly type: 'batch'; readonly batch: Batch }
-  | { readonly type: 'part'; readonly rows: Int32Array; readonly share: number; readonly knobs: KnobValues };
+  | { readonly type: 'batch'; readonly batch: CompactBatch }
+  | ({ readonly type: 'part'; readonly knobs: KnobValues } & Part);
 
 export type FromThread =
   | { readonly type: 'ready' }
-  | { readonly type: 'done'; readonly losses: Readonly<Record<LossOutput, number>> }
+  | ({ readonly type: 'done' } & PartLosses)
   | { readonly type: 'failed'; readonly reason: string };
 
 /** Computes parts one after another. onnxruntime refuses shared memory, so weights and gradient are copied in and out. */
 class GradientThread {
   readonly #setup: ThreadSetup;
-  readonly #session: Session;
+  readonly #gradients: PartGradients;
   readonly #weights: Float32Array;
-  readonly #gradient: Float32Array;
-  readonly #parameters: Tensors;
-  readonly #into: Tensors;
-  #batch: Batch | null = null;
+  #batch: CompactBatch | null = null;
 
-  constructor(setup: ThreadSetup, session: Session) {
+  constructor(setup: ThreadSetup, gradients: PartGradients) {
     this.#setup = setup;
-    this.#session = session;
+    this.#gradients = gradients;
     this.#weights = new Float32Array(setup.weights.length);
-    this.#gradient = new Float32Array(setup.gradient.length);
-    this.#parameters = tensorsOf(setup.spec, this.#weights, '');
-    this.#into = tensorsOf(setup.spec, this.#gradient, 'gradient.');
   }
 
   async handle(message: ToThread): Promise<FromThread | null> {
@@ -56,69 +48,14 @@ class GradientThread {
     if (this.#batch === null)
       throw new LabError('internal', { message: 'a part came before the batch it is of' });
     this.#weights.set(this.#setup.weights);
-    const outputs = await this.#session.run(
-      {
-        ...this.#parameters,
-        ...samplesOf(this.#setup.spec, this.#batch, message.rows),
-        ...Object.fromEntries(LOSS_KNOBS.map((name) => [`knob.${name}`, scalar(message.knobs[name])])),
-        share: scalar(message.share),
-      },
-      this.#into,
-    );
-    this.#setup.gradient.set(this.#gradient);
-    const losses = recordOf(LOSS_OUTPUTS, (name) => Number(outputs[name]?.data[0]));
-    return { type: 'done', losses };
+    const losses = await this.#gradients.run(this.#weights, this.#batch, message, message.knobs);
+    this.#setup.gradient.set(this.#gradients.gradient);
+    return { type: 'done', ...losses };
   }
-}
-
-function tensorsOf(spec: PolicySpec, flat: Float32Array, prefix: string): Tensors {
-  const views = splitWeights(spec, flat);
-  return Object.fromEntries(
-    parameterShapes(spec).map(({ name, shape }): [string, SessionTensor] => [
-      `${prefix}${name}`,
-      { dtype: 'f32', shape, data: views[name] },
-    ]),
-  );
-}
-
-/** The samples of a batch that `rows` names, as the model's inputs. */
-function samplesOf(spec: PolicySpec, batch: Batch, rows: Int32Array): Tensors {
-  const { slots, size } = actionLayout(spec);
-  const n = rows.length;
-  const floats = (from: Float32Array, ...widths: number[]): SessionTensor => {
-    const width = widths.reduce((product, each) => product * each, 1);
-    return { dtype: 'f32', shape: [n, ...widths], data: gather(new Float32Array(n * width), from, rows) };
-  };
-  const integers = (from: Int32Array, ...widths: number[]): SessionTensor => {
-    const width = widths.reduce((product, each) => product * each, 1);
-    return { dtype: 'i32', shape: [n, ...widths], data: gather(new Int32Array(n * width), from, rows) };
-  };
-  return {
-    tokens: integers(batch.tokens, spec.sentences, spec.tokens),
-    candidates: integers(batch.candidates, slots, CANDIDATE_TOKENS),
-    actions: integers(batch.actions),
-    mask: floats(batch.mask, size),
-    oldLogProbabilities: floats(batch.oldLogProbabilities, size),
-    advantages: floats(batch.advantages),
-    returns: floats(batch.returns),
-  };
-}
-
-/** Copies rows of equal width into `out`, which has room for exactly those. */
-function gather<T extends Int32Array | Float32Array>(out: T, from: T, rows: Int32Array): T {
-  const width = out.length / rows.length;
-  for (const [place, row] of rows.entries()) {
-    out.set(from.subarray(row * width, (row + 1) * width), place * width);
-  }
-  return out;
-}
-
-function scalar(value: number): SessionTensor {
-  return { dtype: 'f32', shape: [], data: Float32Array.of(value) };
 }
 
 async function serve(port: MessagePort, setup: ThreadSetup): Promise<void> {
-  const thread = new GradientThread(setup, await createSession(gradientModel(setup.spec), { threads: 1 }));
+  const thread = new GradientThread(setup, await PartGradients.create(setup.spec, setup.options));
   const answer = async (message: ToThread): Promise<void> => {
     const reply = await thread.handle(message).catch((thrown: unknown): FromThread => {
       return { type: 'failed', reason: errorText(thrown) };

@@ -1,7 +1,16 @@
 import { KNOBS } from '../../src/domain/knob.ts';
+import type { KlEstimator } from '../../src/domain/trainer-options.ts';
 
 /** The band around the target within which the coefficient stays, and the factor by which it moves outside it. */
 const STEP = 1.5;
+
+/** Of what a minibatch or an update says of itself: the KL that is held against limits and the target. */
+export function klOf(
+  metrics: Readonly<Record<'kl' | 'klK1' | 'klK3', number>>,
+  estimator: KlEstimator,
+): number {
+  return { exact: metrics.kl, k1: metrics.klK1, k3: metrics.klK3 }[estimator];
+}
 
 /**
  * The KL coefficient for the next update, after one with the given mean KL: × 1.5 when the KL is above 1.5 × the target,

@@ -6,6 +6,7 @@ export interface KnobRequest {
   readonly knob: KnobName;
   readonly value: number;
   readonly who: string;
+  readonly undo: boolean;
 }
 
 /** The knobs as they are, and the wishes that wait for the next minibatch. */
@@ -29,8 +30,8 @@ export class KnobBoard {
 
   /** Takes over what waits, in order. `at` says which minibatch of which update is the first to use it; time in ms. */
   apply(at: { readonly iteration: number; readonly minibatch: number; readonly time: number }): KnobChange[] {
-    const changes = this.#waiting.map(({ knob, value, who }) => {
-      const change = { ...at, who, knob, from: this.#values[knob], to: value };
+    const changes = this.#waiting.map(({ knob, value, who, undo }) => {
+      const change = { ...at, who, undo, knob, from: this.#values[knob], to: value };
       this.#values = { ...this.#values, [knob]: value };
       return change;
     });

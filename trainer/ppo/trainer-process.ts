@@ -1,12 +1,15 @@
-import { LabError } from '../../src/domain/error.ts';
+import { errorWithHint, LabError } from '../../src/domain/error.ts';
+import type { KnobValues } from '../../src/domain/knob.ts';
 import { createRandom, deriveSeed, resumeRandom } from '../../src/domain/random.ts';
 import { type Attachments, bytesOf } from '../../src/protocol/frame.ts';
 import type { FromTrainer, ToTrainer, TrainerSettings, TrainerState } from '../../src/protocol/trainer.ts';
 import { initialWeights } from '../policy/parameters.ts';
 import { type EpisodeSamples, joinEpisodes, readSamples } from './batch.ts';
 import { type FlatWeights, GradientStepper } from './gradient-step.ts';
-import { nextKlCoefficient } from './kl-controller.ts';
+import { klOf, nextKlCoefficient } from './kl-controller.ts';
 import { KnobBoard } from './knob-board.ts';
+import { Previewer, type UpdateRecord } from './preview.ts';
+import { RewardScale } from './reward-scale.ts';
 import { runUpdate, type UpdateControl, type UpdateOutcome } from './update.ts';
 
 /** Above this, samples of the current version were not taken by the policy that is being trained. */
@@ -28,11 +31,17 @@ interface Session {
   readonly settings: TrainerSettings;
   readonly stepper: GradientStepper;
   readonly knobs: KnobBoard;
+  readonly previewer: Previewer;
   flat: FlatWeights;
   policyVersion: number;
   adamStep: number;
   random: readonly number[];
+  rewardScale: RewardScale;
+  /** The newest update as it began, for previews; null before the first since the process started. */
+  newest: UpdateRecord | null;
 }
+
+type PreviewRequest = Extract<ToTrainer, { type: 'preview' }>;
 
 /** The trainer behind its messages: src/protocol/trainer.ts. */
 export class TrainerProcess {
@@ -50,6 +59,8 @@ export class TrainerProcess {
   /** How long the update in progress has rested so far. */
   #restedMs = 0;
   #isStopping = false;
+  /** Asked for and not answered yet. */
+  #previews: PreviewRequest[] = [];
   #wake: () => void = () => undefined;
   #work: Promise<void> = Promise.resolve();
 
@@ -70,6 +81,11 @@ export class TrainerProcess {
         return this.#enqueue(() => this.#update(message.iteration));
       case 'set':
         return this.#enqueueKnob(message);
+      case 'preview':
+        this.#previews.push(message);
+        // An update at rest answers; one that goes on does between two minibatches; else it is this turn.
+        this.#wake();
+        return this.#enqueue(() => this.#answerPreviews());
       case 'pause':
         this.#isPaused = true;
         return Promise.resolve();
@@ -117,20 +133,61 @@ export class TrainerProcess {
   }
 
   async #start({ settings, knobs, state, iteration }: Start, attachments: Attachments): Promise<void> {
-    const stepper = await GradientStepper.create(settings.policy, settings, settings.threads);
+    const stepper = await this.#createStepper(settings);
+    // Refused: it is told to end.
+    if (stepper === null) return;
     const flat = state === null ? freshWeights(settings) : receivedWeights(attachments);
     stepper.load(flat);
+    const { klEstimator } = settings;
     this.#session = {
       settings,
       stepper,
       knobs: new KnobBoard(state?.knobs ?? knobs),
+      previewer: new Previewer({ stepper, klEstimator, goesOn: () => !this.#isStopping }),
       flat,
       policyVersion: state?.policyVersion ?? 0,
       adamStep: state?.adamStep ?? 0,
       random: state?.random ?? createRandom(deriveSeed(settings.seed, 'minibatches')).getState(),
+      rewardScale: new RewardScale(settings.rewardWindow, settings.gamma, state?.rewardWindow),
+      newest: null,
     };
     this.#iteration = iteration;
-    this.#outlets.send({ type: 'ready', state: this.#state() }, this.#attachments());
+    const { provider, fellBackFrom } = stepper;
+    this.#outlets.send(
+      { type: 'ready', state: this.#state(), provider, fellBackFrom: [...fellBackFrom] },
+      this.#attachments(),
+    );
+  }
+
+  /** Null when no execution provider will do, here or after a restart. */
+  async #createStepper(settings: TrainerSettings): Promise<GradientStepper | null> {
+    try {
+      return await GradientStepper.create(settings.policy, settings, settings.threads);
+    } catch (thrown) {
+      if (!(thrown instanceof LabError) || thrown.code !== 'graph-invalid') throw thrown;
+      this.#outlets.send({ type: 'refused', reason: errorWithHint(thrown) });
+      return null;
+    }
+  }
+
+  /** Never while a minibatch is being computed, and without a trace in the state. */
+  async #answerPreviews(): Promise<void> {
+    const { previewer, knobs } = this.#started();
+    for (let request = this.#previews.shift(); request !== undefined; request = this.#previews.shift()) {
+      const { newest } = this.#started();
+      const then: KnobValues = { ...knobs.values, ...request.knobs };
+      const answer =
+        newest === null
+          ? 'no update was made yet since the trainer started'
+          : await previewer.compare(newest, knobs.values, then);
+      const isReason = typeof answer === 'string';
+      this.#outlets.send({
+        type: 'preview',
+        id: request.id,
+        preview: isReason ? null : answer,
+        reason: isReason ? answer : null,
+      });
+    }
   }
 
   #take(header: Extract<ToTrainer, { type: 'samples' }>['samples'], attachments: Attachments): void {
@@ -141,35 +198,43 @@ export class TrainerProcess {
     const session = this.#started();
     const started = performance.now();
     this.#restedMs = 0;
-    const batch = joinEpisodes(
-      session.settings.policy,
-      this.#episodes,
-      session.settings,
-      session.policyVersion,
-    );
+    const { settings, policyVersion } = session;
+    // Taken over together with the weights: a dropped update leaves no trace.
+    const rewardScale = session.rewardScale.after(this.#episodes);
+    const { divisor } = rewardScale;
+    const batch = joinEpisodes(settings.policy, this.#episodes, settings, policyVersion, divisor);
     this.#episodes = [];
     this.#iteration = iteration;
     this.#minibatch = 0;
     this.#isUpdating = true;
     const random = resumeRandom(session.random);
-    const start = { ...session.flat, adamStep: session.adamStep, random };
-    const outcome = await runUpdate(session.stepper, batch, start, this.#control());
+    const { flat, adamStep, newest } = session;
+    if (batch.count > 0) session.newest = { iteration, batch, flat, adamStep, random: session.random };
+    const start = { ...flat, adamStep, random };
+    const outcome = await runUpdate(session.stepper, batch, start, this.#control(), settings);
     this.#isUpdating = false;
     this.#iteration = outcome.kind === 'updated' ? iteration + 1 : iteration;
     this.#minibatch = 0;
     if (outcome.kind !== 'updated') {
       this.#applyKnobs();
-      if (outcome.kind === 'rejected')
-        this.#outlets.send({ type: 'rejected', iteration, reason: outcome.reason });
+      if (outcome.kind === 'abandoned') return;
+      const { cause, reason, spot } = outcome;
+      // It was never begun: a preview tells more of the one before it.
+      if (cause === 'bad_batch') session.newest = newest;
+      this.#outlets.send({ type: 'rejected', iteration, cause, reason, spot });
       return;
     }
     if (batch.staleness === 0) this.#checkFreshness(iteration, outcome.firstRatioDeviation);
     session.random = random.getState();
+    session.rewardScale = rewardScale;
     this.#accept(session, outcome);
     // Before the state is sent, so that it has them.
     this.#applyKnobs();
     const metrics = { ...outcome.metrics, updateS: (performance.now() - started - this.#restedMs) / 1000 };
-    this.#outlets.send({ type: 'updated', iteration, metrics, state: this.#state() }, this.#attachments());
+    this.#outlets.send(
+      { type: 'updated', iteration, metrics, state: this.#state(), stop: outcome.stop },
+      this.#attachments(),
+    );
   }
 
   #control(): UpdateControl {
@@ -177,15 +242,18 @@ export class TrainerProcess {
       knobs: () => this.#started().knobs.values,
       before: async (minibatch) => {
         this.#minibatch = minibatch;
+        const since = performance.now();
+        await this.#answerPreviews();
         while (this.#isPaused && !this.#isStopping) {
           this.#isResting = true;
           this.#applyKnobs();
-          const since = performance.now();
-          await new Promise<void>((resolve) => {
+          const woken = new Promise<void>((resolve) => {
             this.#wake = resolve;
           });
-          this.#restedMs += performance.now() - since;
+          await this.#answerPreviews();
+          await woken;
         }
+        this.#restedMs += performance.now() - since;
         this.#isResting = false;
         this.#applyKnobs();
         return !this.#isStopping;
@@ -203,7 +271,8 @@ export class TrainerProcess {
     session.adamStep = end.adamStep;
     session.policyVersion++;
     const { kl, kl_target: target } = session.knobs.values;
-    session.knobs.setKlCoefficient(nextKlCoefficient(kl, metrics.kl, target));
+    const reached = klOf(metrics, session.settings.klEstimator);
+    session.knobs.setKlCoefficient(nextKlCoefficient(kl, reached, target));
   }
 
   #checkFreshness(iteration: number, deviation: number): void {
@@ -214,8 +283,9 @@ export class TrainerProcess {
   }
 
   #state(): TrainerState {
-    const { policyVersion, adamStep, knobs, random } = this.#started();
-    return { policyVersion, adamStep, knobs: knobs.values, random: [...random] };
+    const { policyVersion, adamStep, knobs, random, rewardScale } = this.#started();
+    const rewardWindow = [...rewardScale.window];
+    return { policyVersion, adamStep, knobs: knobs.values, random: [...random], rewardWindow };
   }
 
   #attachments(): Attachments {
@@ -229,8 +299,8 @@ export class TrainerProcess {
   }
 }
 
-function freshWeights({ policy, seed }: TrainerSettings): FlatWeights {
-  const weights = initialWeights(policy, seed);
+function freshWeights({ policy, seed, initialisation }: TrainerSettings): FlatWeights {
+  const weights = initialWeights(policy, seed, initialisation);
   return { weights, optimiser: new Float32Array(2 * weights.length) };
 }
 

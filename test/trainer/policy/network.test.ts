@@ -51,7 +51,7 @@ describe('weights', () => {
 describe('the policy', () => {
   test('is a distribution over the legal actions, nearly uniform over the types at first', async () => {
     const rows = randomRows(SMALL, 9, createRandom(1));
-    const { logProbabilities, values } = await policy.run(9, rows.tokens, rows.candidates, rows.mask);
+    const { logProbabilities, values } = await policy.run(9, rows);
     expect(values).toHaveLength(9);
     for (let r = 0; r < 9; r++) {
       const row = logProbabilities.subarray(r * size, (r + 1) * size);
@@ -75,13 +75,12 @@ describe('the policy', () => {
 
   test('answers a row the same in any batch', async () => {
     const rows = randomRows(SMALL, 6, createRandom(2));
-    const all = await policy.run(6, rows.tokens, rows.candidates, rows.mask);
-    const one = await policy.run(
-      1,
-      rows.tokens.subarray(4 * width),
-      rows.candidates.subarray(4 * slots * CANDIDATE_TOKENS),
-      rows.mask.subarray(4 * size),
-    );
+    const all = await policy.run(6, rows);
+    const one = await policy.run(1, {
+      tokens: rows.tokens.subarray(4 * width),
+      candidates: rows.candidates.subarray(4 * slots * CANDIDATE_TOKENS),
+      mask: rows.mask.subarray(4 * size),
+    });
     for (let i = 0; i < size; i++) {
       expect(one.logProbabilities[i]).toBeCloseTo(all.logProbabilities[4 * size + i] ?? 0, 5);
     }
@@ -96,13 +95,13 @@ describe('the policy', () => {
     tokens.set([5, 6, 0, 0], 2 * width);
     candidates.copyWithin(slots * CANDIDATE_TOKENS, 0, slots * CANDIDATE_TOKENS);
     candidates.copyWithin(2 * slots * CANDIDATE_TOKENS, 0, slots * CANDIDATE_TOKENS);
-    const before = await policy.run(3, tokens, candidates, mask);
+    const before = await policy.run(3, { tokens, candidates, mask });
     expect(before.values[0]).toBe(before.values[2]);
     expect(before.values[0]).not.toBeCloseTo(before.values[1] ?? 0, 4);
     const weights = initialWeights(SMALL, 7);
-    splitWeights(SMALL, weights).embedding.fill(3, 0, SMALL.embedding);
+    splitWeights(SMALL, weights)['embedding']?.fill(3, 0, SMALL.embedding);
     policy.load(weights);
-    const after = await policy.run(3, tokens, candidates, mask);
+    const after = await policy.run(3, { tokens, candidates, mask });
     policy.load(initialWeights(SMALL, 7));
     expect(after.values).toEqual(before.values);
   });

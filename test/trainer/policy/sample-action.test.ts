@@ -21,16 +21,16 @@ describe('chooseAction', () => {
 
   test('takes exactly one number of the stream when sampling and none when greedy', () => {
     const [used, reference] = [createRandom(5), createRandom(5)];
-    chooseAction(logs(0.5, 0.5), Uint8Array.of(1, 1), 'sampled', used);
+    chooseAction(logs(0.5, 0.5), Float32Array.of(1, 1), 'sampled', used);
     reference.next();
     expect(used.getState()).toEqual(reference.getState());
-    chooseAction(logs(0.5, 0.5), Uint8Array.of(1, 1), 'greedy', used);
+    chooseAction(logs(0.5, 0.5), Float32Array.of(1, 1), 'greedy', used);
     expect(used.getState()).toEqual(reference.getState());
   });
 
   test('greedy takes the first of the most probable', () => {
-    expect(chooseAction(logs(0.2, 0.4, 0.4), Uint8Array.of(1, 1, 1), 'greedy', createRandom(1))).toBe(1);
-    expect(chooseAction(logs(0.2, 0.4, 0.4), Uint8Array.of(1, 0, 1), 'greedy', createRandom(1))).toBe(2);
+    expect(chooseAction(logs(0.2, 0.4, 0.4), Float32Array.of(1, 1, 1), 'greedy', createRandom(1))).toBe(1);
+    expect(chooseAction(logs(0.2, 0.4, 0.4), Float32Array.of(1, 0, 1), 'greedy', createRandom(1))).toBe(2);
   });
 
   test('never takes an illegal action', () => {
@@ -48,7 +48,7 @@ describe('chooseAction', () => {
         fc.constantFrom('sampled' as const, 'greedy' as const),
         (row, seed, mode) => {
           fc.pre(row.some(({ legal }) => legal));
-          const mask = Uint8Array.from(row, ({ legal }) => (legal ? 1 : 0));
+          const mask = Float32Array.from(row, ({ legal }) => (legal ? 1 : 0));
           const chosen = chooseAction(
             Float32Array.from(row, ({ log }) => log),
             mask,
@@ -63,7 +63,7 @@ describe('chooseAction', () => {
 
   test('an observation without a legal action is an error of the environment', () => {
     for (const mode of ['sampled', 'greedy'] as const) {
-      expect(() => chooseAction(logs(1), Uint8Array.of(0), mode, createRandom(1))).toThrow(
+      expect(() => chooseAction(logs(1), Float32Array.of(0), mode, createRandom(1))).toThrow(
         'offers no action at all',
       );
     }
@@ -71,6 +71,6 @@ describe('chooseAction', () => {
 });
 
 test('entropy counts legal actions only', () => {
-  expect(actionEntropy(logs(0.5, 0.5, 1), Uint8Array.of(1, 1, 0))).toBeCloseTo(Math.log(2), 6);
-  expect(actionEntropy(logs(1), Uint8Array.of(1))).toBe(0);
+  expect(actionEntropy(logs(0.5, 0.5, 1), Float32Array.of(1, 1, 0))).toBeCloseTo(Math.log(2), 6);
+  expect(actionEntropy(logs(1), Float32Array.of(1))).toBe(0);
 });

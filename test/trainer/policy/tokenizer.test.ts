@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { actionLayout, CANDIDATE_TOKENS, policySpecSchema } from '../../../src/domain/policy-spec.ts';
+import { actionLayout, CANDIDATE_TOKENS } from '../../../src/domain/policy-spec.ts';
 import type { Candidate, Observation } from '../../../src/domain/space.ts';
 import { FEATURE } from '../../../trainer/policy/line-reader.ts';
 import { actionIndex, encodeObservation, flatAction } from '../../../trainer/policy/tokenizer.ts';
-import { SMALL, SMALL_LAYOUT } from '../small-policy.ts';
+import { SMALL, SMALL_LAYOUT, textPolicy } from '../small-policy.ts';
 
-const spec = policySpecSchema.parse({ vocabulary: 65536, sentences: 4, taskSentences: 2, tokens: 4 });
+const spec = textPolicy({ vocabulary: 65536, sentences: 4, taskSentences: 2, tokens: 4 });
 const layout = actionLayout(spec);
 
 function rows(count = 1) {
@@ -68,9 +68,9 @@ describe('sentences', () => {
         fc.array(fc.string(), { maxLength: 12 }),
         (lines, texts) => {
           const out = {
-            tokens: new Uint16Array(SMALL.sentences * SMALL.tokens),
-            candidates: new Uint16Array(SMALL_LAYOUT.slots * CANDIDATE_TOKENS),
-            mask: new Uint8Array(SMALL_LAYOUT.size),
+            tokens: new Int32Array(SMALL.sentences * SMALL.tokens),
+            candidates: new Int32Array(SMALL_LAYOUT.slots * CANDIDATE_TOKENS),
+            mask: new Float32Array(SMALL_LAYOUT.size),
           };
           const candidates = texts.slice(0, 3).map((text) => input(text));
           encodeObservation(SMALL, SMALL_LAYOUT, observe(lines, candidates), out, 0);

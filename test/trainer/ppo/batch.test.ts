@@ -3,7 +3,7 @@ import { episodeId } from '../../../src/domain/id.ts';
 import { CANDIDATE_TOKENS } from '../../../src/domain/policy-spec.ts';
 import { bytesOf } from '../../../src/protocol/frame.ts';
 import { joinEpisodes, readSamples } from '../../../trainer/ppo/batch.ts';
-import { SMALL, SMALL_LAYOUT } from '../small-policy.ts';
+import { OPTIONS, SMALL, SMALL_LAYOUT } from '../small-policy.ts';
 
 const { size, slots } = SMALL_LAYOUT;
 const width = SMALL.sentences * SMALL.tokens;
@@ -33,9 +33,9 @@ describe('samples', () => {
       readSamples(SMALL, header(2, true, null), message(2, 1)),
       readSamples(SMALL, header(1, false, 4), message(1, 0)),
     ];
-    const batch = joinEpisodes(SMALL, episodes, { gamma: 1, lambda: 1 }, 5);
+    const batch = joinEpisodes(SMALL, episodes, { ...OPTIONS, gamma: 1, lambda: 1 }, 5);
     expect(batch.count).toBe(3);
-    expect([...batch.tokens]).toEqual([
+    expect([...(batch.observations.tokens ?? [])]).toEqual([
       ...new Uint8Array(2 * width).fill(2),
       ...new Uint8Array(width).fill(1),
     ]);
@@ -43,6 +43,36 @@ describe('samples', () => {
     expect([...batch.returns]).toEqual([2, 1, 4]);
     expect(batch.advantages.reduce((sum, value) => sum + value, 0)).toBeCloseTo(0, 5);
     expect(batch.staleness).toBe(2);
+  });
+
+  test('go on from V(s_T) where they were cut short, unless that is off; an unfinished piece always does', () => {
+    const truncated = readSamples(SMALL, header(1, false, 4), message(1, 1));
+    const terminated = readSamples(SMALL, header(1, true, 4), message(1, 1));
+    const unfinished = { ...truncated, ending: 'unfinished' as const };
+    const episodes = [truncated, terminated, unfinished];
+    const returns = (bootstrapTruncated: boolean): number[] => [
+      ...joinEpisodes(SMALL, episodes, { ...OPTIONS, gamma: 0.5, bootstrapTruncated }, 5).returns,
+    ];
+    expect(returns(true)).toEqual([3, 1, 3]);
+    expect(returns(false)).toEqual([1, 1, 3]);
+  });
+
+  test('have their rewards divided, not their values', () => {
+    const episode = readSamples(SMALL, header(1, false, 4), message(1, 6));
+    const batch = joinEpisodes(SMALL, [episode], { ...OPTIONS, gamma: 0.5 }, 5, 3);
+    expect([...batch.returns]).toEqual([6 / 3 + 0.5 * 4]);
+    expect([...batch.oldValues]).toEqual([0.5]);
+    expect([...episode.rewards]).toEqual([6]);
+  });
+
+  test('have advantages of mean 0 and deviation 1 only where they are normalised over the batch', () => {
+    const episode = readSamples(SMALL, header(2, true, null), message(2, 1));
+    const advantages = (how: 'batch' | 'minibatch' | 'none'): number[] => [
+      ...joinEpisodes(SMALL, [episode], { ...OPTIONS, gamma: 1, lambda: 1, advantages: how }, 5).advantages,
+    ];
+    expect(advantages('none')).toEqual([1.5, 0.5]);
+    expect(advantages('minibatch')).toEqual([1.5, 0.5]);
+    expect(advantages('batch')).toEqual([expect.closeTo(Math.SQRT1_2, 6), expect.closeTo(-Math.SQRT1_2, 6)]);
   });
 
   test('may lie anywhere in memory', () => {

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createRandom } from '../../../src/domain/random.ts';
 import { createPolicy, type Policy } from '../../../trainer/policy/inference.ts';
 import { initialWeights, parameterShapes, splitWeights } from '../../../trainer/policy/parameters.ts';
-import { gradientModel } from '../../../trainer/ppo/training-model.ts';
-import { createSession, type Session, type SessionTensor, type Tensors } from '../../../trainer/session.ts';
-import { randomRows, SMALL, SMALL_LAYOUT } from '../small-policy.ts';
+import { LossModel, type LossResult } from '../loss-model.ts';
+import { batchOf, OPTIONS, randomRows, SMALL, SMALL_LAYOUT } from '../small-policy.ts';
 
 const COUNT = 6;
 const { size } = SMALL_LAYOUT;
@@ -16,24 +15,24 @@ rows.mask.fill(0, size, size + SMALL_LAYOUT.blocks.read.length);
 rows.mask[3 * size + SMALL_LAYOUT.blocks.input.start] = 0;
 // Larger than a run begins with: no part of the network may be nearly linear, or its gradient lost in float32's noise.
 const weights = initialWeights(SMALL, 3).map((value) => value * 2.5);
-const { query, queryBias, candidateBias } = splitWeights(SMALL, weights);
-for (const [i, value] of query.entries()) query[i] = value * 3;
-for (const i of queryBias.keys()) queryBias[i] = Math.sin(i + 1);
-for (const i of candidateBias.keys()) candidateBias[i] = Math.cos(i + 1) / 2;
+const views = splitWeights(SMALL, weights);
+views['query']?.set(views['query'].map((value) => value * 3));
+views['queryBias']?.set(views['queryBias'].map((_, i) => Math.sin(i + 1)));
+views['candidateBias']?.set(views['candidateBias'].map((_, i) => Math.cos(i + 1) / 2));
 const advantages = Float32Array.of(-1, 1.5, 0.7, -0.4, 0.9, -1.2);
 const returns = Float32Array.of(0.5, -0.3, 1, 0, 0.2, -1);
 
-let session: Session;
+let model: LossModel;
 let policy: Policy;
 let current: Float32Array;
 beforeAll(async () => {
-  session = await createSession(gradientModel(SMALL), { threads: 1 });
+  model = await LossModel.create(SMALL, OPTIONS);
   policy = await createPolicy(SMALL, { threads: 1 });
   policy.load(weights);
-  current = (await policy.run(COUNT, rows.tokens, rows.candidates, rows.mask)).logProbabilities;
+  current = (await policy.run(COUNT, rows)).logProbabilities;
 });
 afterAll(async () => {
-  await session.close();
+  await model.close();
   await policy.close();
 });
 
@@ -57,29 +56,9 @@ function oldUnder(actions: Int32Array, ratios: readonly number[]): Float32Array 
   return old;
 }
 
-function f32(data: Float32Array, shape: readonly number[]): SessionTensor {
-  return { dtype: 'f32', data, shape };
+async function run(vector: Float32Array, actions: Int32Array, old: Float32Array): Promise<LossResult> {
+  return await model.run(vector, batchOf(rows, actions, old, advantages, returns), KNOBS);
 }
-
-async function run(vector: Float32Array, actions: Int32Array, old: Float32Array): Promise<Tensors> {
-  const views = splitWeights(SMALL, vector);
-  return await session.run({
-    ...Object.fromEntries(parameterShapes(SMALL).map(({ name, shape }) => [name, f32(views[name], shape)])),
-    ...Object.fromEntries(
-      Object.entries(KNOBS).map(([name, value]) => [`knob.${name}`, f32(Float32Array.of(value), [])]),
-    ),
-    tokens: { dtype: 'i32', data: rows.tokens, shape: [COUNT, SMALL.sentences, SMALL.tokens] },
-    candidates: { dtype: 'i32', data: rows.candidates, shape: [COUNT, SMALL_LAYOUT.slots, 7] },
-    mask: f32(rows.mask, [COUNT, size]),
-    actions: { dtype: 'i32', data: actions, shape: [COUNT] },
-    oldLogProbabilities: f32(old, [COUNT, size]),
-    advantages: f32(advantages, [COUNT]),
-    returns: f32(returns, [COUNT]),
-    share: f32(Float32Array.of(1), []),
-  });
-}
-
-const scalar = (outputs: Tensors, name: string): number => Number(outputs[name]?.data[0]);
 
 /** The derivative by one weight: central differences of fourth order, so that a step large beside float32's noise will do. */
 async function numerical(index: number, loss: (vector: Float32Array) => Promise<number>): Promise<number> {
@@ -96,15 +75,16 @@ async function wrongEntries(ratios: readonly number[]): Promise<string[]> {
   const actions = chosenActions();
   const old = oldUnder(actions, ratios);
   const outputs = await run(weights, actions, old);
-  const loss = async (vector: Float32Array): Promise<number> =>
-    scalar(await run(vector, actions, old), 'loss');
+  const loss = async (vector: Float32Array): Promise<number> => (await run(vector, actions, old)).losses.loss;
   const wrong: string[] = [];
   for (const { name, start, length } of parameterShapes(SMALL)) {
-    const gradient = Array.from({ length }, (_, i) => Number(outputs[`gradient.${name}`]?.data[i]));
+    const gradient = Array.from({ length }, (_, i) => Number(outputs.gradient[start + i]));
     const largest = Math.max(...gradient.map(Math.abs));
     if (!(largest > 1e-4))
       wrong.push(`${name}: the largest is ${largest}, too small to be told from rounding`);
     for (const [i, exact] of gradient.entries()) {
+      // Every third of a long one will do: the reference has all of them.
+      if (length > 50 && i % 3 !== 0) continue;
       const estimate = await numerical(start + i, loss);
       const agrees = Math.abs(estimate - exact) <= 5e-3 * largest;
       if (!agrees) wrong.push(`${name}[${i}]: ${exact}, numerically ${estimate}`);
@@ -138,7 +118,7 @@ describe('the losses', () => {
     const ratios = [0.67, 1.42, 1.1, 0.7, 1.5, 1.4];
     const old = oldUnder(actions, ratios);
     const outputs = await run(weights, actions, old);
-    const { values } = await policy.run(COUNT, rows.tokens, rows.candidates, rows.mask);
+    const { values } = await policy.run(COUNT, rows);
     const mean = (of: (r: number) => number): number =>
       Array.from({ length: COUNT }, (_, r) => of(r)).reduce((a, b) => a + b, 0) / COUNT;
     const policyLoss = -mean((r) => {
@@ -148,23 +128,23 @@ describe('the losses', () => {
     const valueLoss = mean((r) => (at(values, r) - at(returns, r)) ** 2) / 2;
     const entropy = -mean((r) => sumOver(r, (i) => Math.exp(at(current, i)) * at(current, i)));
     const kl = mean((r) => sumOver(r, (i) => Math.exp(at(old, i)) * (at(old, i) - at(current, i))));
-    expect(scalar(outputs, 'policyLoss')).toBeCloseTo(policyLoss, 5);
-    expect(scalar(outputs, 'valueLoss')).toBeCloseTo(valueLoss, 5);
-    expect(scalar(outputs, 'entropy')).toBeCloseTo(entropy, 5);
-    expect(scalar(outputs, 'kl')).toBeCloseTo(kl, 5);
-    expect(scalar(outputs, 'loss')).toBeCloseTo(
+    expect(outputs.losses.policyLoss).toBeCloseTo(policyLoss, 5);
+    expect(outputs.losses.valueLoss).toBeCloseTo(valueLoss, 5);
+    expect(outputs.losses.entropy).toBeCloseTo(entropy, 5);
+    expect(outputs.losses.kl).toBeCloseTo(kl, 5);
+    expect(outputs.losses.loss).toBeCloseTo(
       policyLoss + KNOBS.value * valueLoss + KNOBS.kl * kl - KNOBS.entropy * entropy,
       5,
     );
-    expect(scalar(outputs, 'clipFraction')).toBeCloseTo(5 / 6, 6);
-    expect(scalar(outputs, 'ratioDeviation')).toBeCloseTo(0.5, 5);
+    expect(outputs.losses.clipFraction).toBeCloseTo(5 / 6, 6);
+    expect(outputs.losses.ratioDeviation).toBeCloseTo(0.5, 5);
   });
 
   test('KL, clip fraction and deviation are 0 under the policy itself', async () => {
     const outputs = await run(weights, chosenActions(), current);
-    expect(scalar(outputs, 'kl')).toBeCloseTo(0, 6);
-    expect(scalar(outputs, 'clipFraction')).toBe(0);
-    expect(scalar(outputs, 'ratioDeviation')).toBeLessThan(1e-5);
+    expect(outputs.losses.kl).toBeCloseTo(0, 6);
+    expect(outputs.losses.clipFraction).toBe(0);
+    expect(outputs.losses.ratioDeviation).toBeLessThan(1e-5);
   });
 
   test('stay finite when the old policy thought the action nearly impossible', async () => {
@@ -172,7 +152,7 @@ describe('the losses', () => {
     const old = current.slice();
     for (const [r, action] of actions.entries()) old[r * size + action] = -50;
     const outputs = await run(weights, actions, old);
-    expect(Number.isFinite(scalar(outputs, 'loss'))).toBe(true);
-    expect(scalar(outputs, 'ratioDeviation')).toBeCloseTo(Math.exp(10) - 1, -1);
+    expect(Number.isFinite(outputs.losses.loss)).toBe(true);
+    expect(outputs.losses.ratioDeviation).toBeCloseTo(Math.exp(10) - 1, -1);
   });
 });

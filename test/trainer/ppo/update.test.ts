@@ -2,21 +2,24 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { initialKnobs, type KnobValues } from '../../../src/domain/knob.ts';
 import { CANDIDATE_TOKENS } from '../../../src/domain/policy-spec.ts';
 import { createRandom } from '../../../src/domain/random.ts';
+import type { KlEstimator } from '../../../src/domain/trainer-options.ts';
 import { createPolicy, type Policy } from '../../../trainer/policy/inference.ts';
 import { initialWeights } from '../../../trainer/policy/parameters.ts';
 import { chooseAction } from '../../../trainer/policy/sample-action.ts';
 import { normalise } from '../../../trainer/ppo/advantages.ts';
 import type { Batch } from '../../../trainer/ppo/batch.ts';
+import type { UpdateStart } from '../../../trainer/ppo/descent.ts';
 import { GradientStepper } from '../../../trainer/ppo/gradient-step.ts';
 import {
   runUpdate,
   type UpdateControl,
+  type UpdateLimits,
   type UpdateOutcome,
-  type UpdateStart,
 } from '../../../trainer/ppo/update.ts';
-import { batchOf, randomRows, SMALL, SMALL_LAYOUT } from '../small-policy.ts';
+import { spotOf } from '../../../trainer/ppo/update-spot.ts';
+import { batchOf, OPTIONS, randomRows, SMALL, SMALL_LAYOUT } from '../small-policy.ts';
 
-const SETTINGS = { gradientNorm: 0.5, adamEpsilon: 1e-5 };
+const SETTINGS = { ...OPTIONS, gradientNorm: 0.5, adamEpsilon: 1e-5 };
 const KNOBS: KnobValues = { ...initialKnobs(), minibatch: 32, epochs: 3, kl_limit: 0 };
 const { size, slots, bare } = SMALL_LAYOUT;
 
@@ -27,7 +30,7 @@ beforeAll(async () => {
   two = await GradientStepper.create(SMALL, SETTINGS, 2);
   one = await GradientStepper.create(SMALL, SETTINGS, 1);
   policy = await createPolicy(SMALL, { threads: 1 });
-});
+}, 60_000);
 afterAll(async () => {
   await two.close();
   await one.close();
@@ -54,7 +57,7 @@ async function play(weights: Float32Array, count: number, seed: number, rewarded
     }
   }
   policy.load(weights);
-  const { logProbabilities, values } = await policy.run(count, rows.tokens, rows.candidates, rows.mask);
+  const { logProbabilities, values } = await policy.run(count, rows);
   const actions = Int32Array.from({ length: count }, (_, r) => {
     const at = [r * size, (r + 1) * size] as const;
     return chooseAction(logProbabilities.subarray(...at), rows.mask.subarray(...at), 'sampled', random);
@@ -163,6 +166,93 @@ function spoil(batch: Batch, name: 'returns' | 'advantages' | 'oldLogProbabiliti
   return { ...batch, [name]: batch[name].with(3, value) };
 }
 
+function limits(kl: number, entropy: number, klEstimator: KlEstimator = 'exact'): UpdateLimits {
+  return { guard: { kl, entropy }, klEstimator };
+}
+
+async function fresh(): Promise<Batch> {
+  return (await play(initialWeights(SMALL, 1), 128, 1, bare.submit)).batch;
+}
+
+describe('the guard of an update', () => {
+  const WILD: KnobValues = { ...KNOBS, lr: 0.1, epochs: 20, clip: 1, kl: 0.0001, entropy: 0 };
+  test('rejects a KL spike: which minibatch, which episodes, and the start is as it was', async () => {
+    const batch = { ...(await fresh()), episodes: spans(8) };
+    const start = begin();
+    const outcome = rejected(await runUpdate(two, batch, start, steady(WILD), limits(0.3, 0)));
+    expect(outcome.cause).toBe('kl_spike');
+    expect(outcome.spot!.minibatch).toBeGreaterThan(0);
+    expect(outcome.spot!.kl).toBeGreaterThan(0.3);
+    expect(outcome.spot!.episodes).toHaveLength(5);
+    expect(start).toEqual({ ...begin(), random: start.random });
+  });
+
+  test.each(['k1', 'k3'] as const)(
+    'holds the %s estimate against its limits when told to',
+    async (estimator) => {
+      const batch = await fresh();
+      const outcome = rejected(await runUpdate(two, batch, begin(), steady(WILD), limits(0.3, 0, estimator)));
+      const exact = rejected(await runUpdate(two, batch, begin(), steady(WILD), limits(0.3, 0)));
+      expect(outcome.spot!.kl).toBeGreaterThan(0.3);
+      expect(outcome.spot!.kl).not.toBe(exact.spot!.kl);
+      const knobs = { ...WILD, kl_limit: 0.05 };
+      const stopped = updated(await runUpdate(two, batch, begin(), steady(knobs), limits(0, 0, estimator)));
+      expect(stopped.stop!.kl).toBeGreaterThan(0.05);
+    },
+  );
+
+  test('rejects an entropy collapse, and lets a fall within the bound pass', async () => {
+    const { batch } = await play(initialWeights(SMALL, 1), 256, 1, bare.submit);
+    const knobs = { ...KNOBS, lr: 0.05, epochs: 20, entropy: 0, clip: 1, kl: 0.0001 };
+    const run = async (entropy: number) =>
+      await runUpdate(two, batch, begin(), steady(knobs), limits(0, entropy));
+    const outcome = rejected(await run(0.9));
+    expect(outcome.cause).toBe('entropy_collapse');
+    expect(outcome.reason).toMatch(/^the entropy fell from [\d.e-]+ to [\d.e-]+, to less than 0\.9 of it$/u);
+    expect(outcome.spot!.episodes.length).toBeGreaterThan(0);
+    expect((await run(0)).kind).toBe('updated');
+  });
+});
+
+describe('a spot', () => {
+  const rows = Int32Array.of(0, 5, 9, 11, 4);
+
+  test('names the episodes by their largest |log ratio| in the minibatch, what is not finite first', async () => {
+    const batch = { ...(await play(initialWeights(SMALL, 1), 12, 1, bare.submit)).batch, episodes: spans(4) };
+    // e1 has rows 0 to 3, e2 4 to 7, e3 8 to 11.
+    const logRatios = Float32Array.of(0.5, -0.25, Number.NaN, 0.125, -3);
+    expect(spotOf(batch, { minibatch: 6, rows, logRatios }, Number.NaN)).toEqual({
+      minibatch: 6,
+      kl: null,
+      episodes: [
+        { id: 'e3', logRatio: null },
+        { id: 'e2', logRatio: -3 },
+        { id: 'e1', logRatio: 0.5 },
+      ],
+    });
+  });
+
+  test('names an episode whose ratios are all 1 too', async () => {
+    const batch = { ...(await play(initialWeights(SMALL, 1), 12, 1, bare.submit)).batch, episodes: spans(4) };
+    const { episodes } = spotOf(
+      batch,
+      { minibatch: 0, rows: Int32Array.of(8), logRatios: Float32Array.of(0) },
+      0,
+    );
+    expect(episodes).toEqual([{ id: 'e3', logRatio: 0 }]);
+  });
+});
+
+/** Episodes of so many steps each, for the largest batch here. */
+function spans(steps: number): Batch['episodes'] {
+  return Array.from({ length: 256 / steps }, (_, n) => ({ id: `e${n + 1}`, start: n * steps, steps }));
+}
+
+function rejected(outcome: UpdateOutcome): Extract<UpdateOutcome, { kind: 'rejected' }> {
+  if (outcome.kind !== 'rejected') throw new Error(outcome.kind);
+  return outcome;
+}
+
 describe('an update that cannot be', () => {
   test('is rejected, with the reason, and leaves its start alone', async () => {
     const { batch } = await play(initialWeights(SMALL, 1), 64, 1, bare.submit);
@@ -170,7 +260,9 @@ describe('an update that cannot be', () => {
     const run = async (spoilt: Batch, knobs = KNOBS) => await runUpdate(two, spoilt, start, steady(knobs));
     expect(await run(spoil(batch, 'returns', Number.NaN))).toEqual({
       kind: 'rejected',
+      cause: 'bad_batch',
       reason: 'rewards or values are not finite',
+      spot: null,
     });
     expect(await run(spoil(batch, 'returns', 1e30))).toMatchObject({
       kind: 'rejected',
@@ -190,7 +282,9 @@ describe('an update that cannot be', () => {
     );
     expect(await runUpdate(two, empty, begin(), steady(KNOBS))).toEqual({
       kind: 'rejected',
+      cause: 'bad_batch',
       reason: 'there were no samples',
+      spot: null,
     });
   });
 });
