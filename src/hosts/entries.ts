@@ -6,6 +6,8 @@ const ENTRIES = {
   run: '../run/main',
   worker: '../sampling/main',
   trainer: '../../trainer/main',
+  devices: '../../trainer/devices/main',
+  export: '../../trainer/export/main',
 } as const;
 export type EntryName = keyof typeof ENTRIES;
 

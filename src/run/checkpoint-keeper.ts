@@ -4,6 +4,7 @@ import type { RunStore } from '../store/index-writer.ts';
 import { writeCheckpoint } from './checkpoint.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Journal } from './journal.ts';
+import type { KnobKeeper } from './knob-keeper.ts';
 import type { Progress } from './progress.ts';
 import type { TrainerLink } from './trainer-link.ts';
 
@@ -12,6 +13,7 @@ export interface CheckpointSources {
   readonly trainer: Pick<TrainerLink, 'snapshot'>;
   readonly dispatcher: Pick<Dispatcher, 'curriculumState'>;
   readonly progress: Pick<Progress, 'iteration' | 'elapsedS' | 'evaluations'>;
+  readonly knobs: Pick<KnobKeeper, 'steering'>;
   readonly store: Pick<RunStore, 'sync'>;
   readonly journal: Journal;
 }
@@ -30,7 +32,7 @@ export class CheckpointKeeper {
 
   /** Writes one now; returns its name. Throws `checkpoint-missing` before the trainer has been ready. */
   write(): string {
-    const { trainer, dispatcher, progress, store, journal } = this.#sources;
+    const { trainer, dispatcher, progress, knobs, store, journal } = this.#sources;
     const { snapshot } = trainer;
     const curriculum = dispatcher.curriculumState();
     if (snapshot === null || curriculum === null) {
@@ -50,6 +52,7 @@ export class CheckpointKeeper {
         curriculum,
         trainer: state,
         configKnobs: this.#config.knobs,
+        steering: knobs.steering,
         weights,
         optimiser,
       },

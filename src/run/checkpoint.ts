@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errorText, LabError } from '../domain/error.ts';
-import { knobValuesSchema } from '../domain/knob.ts';
+import { knobNameSchema, knobValuesSchema } from '../domain/knob.ts';
 import { evaluationSchema } from '../domain/run.ts';
 import { trainerStateSchema } from '../protocol/trainer.ts';
 import { syncDirectory } from '../store/atomic-file.ts';
@@ -12,6 +12,21 @@ import type { TrainerSnapshot } from './trainer-link.ts';
 
 const CHECKPOINT_FORMAT = 1;
 
+const scheduleTimeSchema = z.object({ minutes: z.number(), steps: z.number() });
+
+const steeringSchema = z.object({
+  /** The run that wrote it: a branch has a history of its own. */
+  run: z.string(),
+  /** How many changes of knobs that run had stored by then: later ones are not in the knobs here. */
+  knobChanges: z.int().nonnegative(),
+  /** Knobs whose schedule in the config was off. */
+  scheduleOff: z.array(knobNameSchema),
+  /** How far its schedules were, and how much of that runs before it had contributed. Iterations go on by themselves. */
+  scheduleTime: scheduleTimeSchema,
+  scheduleBase: scheduleTimeSchema,
+});
+export type Steering = Readonly<z.infer<typeof steeringSchema>>;
+
 const stateSchema = z.object({
   format: z.literal(CHECKPOINT_FORMAT),
   iteration: z.int().nonnegative(),
@@ -19,6 +34,8 @@ const stateSchema = z.object({
   trainer: trainerStateSchema,
   /** The config's knobs when it was written. */
   configKnobs: knobValuesSchema,
+  /** Null in those of an older lab. */
+  steering: steeringSchema.nullable().default(null),
   curriculum: curriculumStateSchema,
   /** The newest evaluation in each action mode. */
   evaluations: z.array(evaluationSchema),
@@ -94,6 +111,24 @@ export function loadCheckpoint(directory: string): LoadedCheckpoint {
     });
   }
   return { checkpoint: null, skipped };
+}
+
+/**
+ * Loads the checkpoint of one iteration. Throws `checkpoint-missing`, naming those that are kept, or `checkpoint-corrupt`.
+ */
+export function loadCheckpointOf(directory: string, iteration: number): Checkpoint {
+  const path = join(directory, checkpointName(iteration));
+  try {
+    return readCheckpoint(path);
+  } catch (thrown) {
+    // A live run removes old ones: it may have gone while it was read.
+    if (!(thrown instanceof LabError) || existsSync(path)) throw thrown;
+    const kept = listCheckpoints(directory).map((name) => Number(name.slice(3)));
+    throw new LabError('checkpoint-missing', {
+      message: `there is no checkpoint of iteration ${iteration}; kept: ${kept.join(', ') || 'none'}`,
+      hint: 'checkpoint.every and checkpoint.keep in the config say which are written and kept',
+    });
+  }
 }
 
 /** Names of checkpoints, newest first. */

@@ -4,6 +4,7 @@ import type { HostSpec } from '../domain/host.ts';
 import { deriveSeed } from '../domain/random.ts';
 import type { TrainerSettings } from '../protocol/trainer.ts';
 import type { WorkerSettings } from '../protocol/worker.ts';
+import { knobsAtStart } from './knob-keeper.ts';
 import type { TrainerLinkOptions } from './trainer-link.ts';
 import type { WorkerPoolOptions } from './worker-pool.ts';
 
@@ -16,6 +17,8 @@ export function workerSettings(config: Config): Omit<WorkerSettings, 'worker' | 
     rewards,
     slice: sampling.slice,
     inferenceThreads: sampling.inferenceThreads,
+    providers: sampling.providers,
+    allowFallback: sampling.allowFallback,
     maxSteps: sampling.maxSteps,
     stepTimeoutMs: sampling.stepTimeoutMs,
     episodeTimeoutMs: sampling.episodeTimeoutMs,
@@ -25,7 +28,13 @@ export function workerSettings(config: Config): Omit<WorkerSettings, 'worker' | 
 
 /** What the config means for the trainer. */
 export function trainerSettings(config: Config): TrainerSettings {
-  return { ...config.trainer, seed: deriveSeed(config.seed, 'trainer'), policy: config.policy };
+  const { kl, entropy } = config.guard;
+  return {
+    ...config.trainer,
+    seed: deriveSeed(config.seed, 'trainer'),
+    policy: config.policy,
+    guard: { kl, entropy },
+  };
 }
 
 /** The host that trains; the config's check makes sure that there is one. */
@@ -51,6 +60,10 @@ export function workerOptions(
 export function trainerOptions(
   config: Config,
 ): Pick<TrainerLinkOptions, 'host' | 'restart' | 'settings' | 'knobs'> {
-  const { supervision, knobs } = config;
-  return { host: trainerHost(config), restart: supervision, settings: trainerSettings(config), knobs };
+  return {
+    host: trainerHost(config),
+    restart: config.supervision,
+    settings: trainerSettings(config),
+    knobs: knobsAtStart(config),
+  };
 }

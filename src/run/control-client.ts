@@ -6,6 +6,8 @@ import type { KnobName } from '../domain/knob.ts';
 import {
   type KnobChange,
   knobChangeSchema,
+  type Preview,
+  previewSchema,
   type RunManifest,
   type RunStatus,
   runStatusSchema,
@@ -23,6 +25,12 @@ export interface ControlClient {
   stop(): Promise<void>;
   /** Resolves when the trainer has said at which minibatch the new values apply. */
   set(knobs: Readonly<Partial<Record<KnobName, number>>>): Promise<KnobChange[]>;
+  /** Lets the config's schedule move knobs again. Throws `usage` for one that has none. */
+  schedule(knobs: readonly KnobName[]): Promise<KnobChange[]>;
+  /** Puts back what the newest turn of a knob by a person changed. Throws `usage` when there is none. */
+  undo(): Promise<KnobChange>;
+  /** What knobs would do, computed on the newest update's samples; may wait for an update in progress. */
+  preview(knobs: Readonly<Partial<Record<KnobName, number>>>): Promise<Preview>;
   /** Has the run write a checkpoint now; resolves with its name. */
   checkpoint(): Promise<string>;
   close(): void;
@@ -30,6 +38,8 @@ export interface ControlClient {
 
 const CONNECT_TIMEOUT_MS = 2000;
 const REPLY_TIMEOUT_MS = 10_000;
+/** It stands behind an update in progress. */
+const PREVIEW_TIMEOUT_MS = 120_000;
 
 type Command = ControlRequest extends infer Request
   ? Request extends ControlRequest
@@ -61,14 +71,14 @@ export async function connectControl(manifest: RunManifest): Promise<ControlClie
   socket.on('error', (error) => failAll(error.message));
   readSocketLines(socket, (line) => settle(waiting, line));
 
-  const request = async (command: Command): Promise<unknown> => {
+  const request = async (command: Command, timeoutMs = REPLY_TIMEOUT_MS): Promise<unknown> => {
     if (socket.destroyed) throw notLive(manifest.id, 'the connection is closed');
     const id = ++sequence;
     return await new Promise<unknown>((resolve, reject) => {
       const timer = setTimeout(() => {
         waiting.delete(id);
-        reject(notLive(manifest.id, `no answer to "${command.command}" within ${REPLY_TIMEOUT_MS / 1000} s`));
-      }, REPLY_TIMEOUT_MS);
+        reject(notLive(manifest.id, `no answer to "${command.command}" within ${timeoutMs / 1000} s`));
+      }, timeoutMs);
       waiting.set(id, { resolve, reject, timer });
       socket.write(`${JSON.stringify({ id, ...command })}\n`);
     });
@@ -80,6 +90,11 @@ export async function connectControl(manifest: RunManifest): Promise<ControlClie
     resume: async () => void (await request({ command: 'resume', who })),
     stop: async () => void (await request({ command: 'stop', who })),
     set: async (knobs) => z.array(knobChangeSchema).parse(await request({ command: 'set', who, knobs })),
+    schedule: async (knobs) =>
+      z.array(knobChangeSchema).parse(await request({ command: 'schedule', who, knobs: [...knobs] })),
+    undo: async () => knobChangeSchema.parse(await request({ command: 'undo', who })),
+    preview: async (knobs) =>
+      previewSchema.parse(await request({ command: 'preview', knobs }, PREVIEW_TIMEOUT_MS)),
     checkpoint: async () => z.string().parse(await request({ command: 'checkpoint', who })),
     close: () => void socket.destroy(),
   };

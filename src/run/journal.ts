@@ -31,15 +31,22 @@ export class Journal {
     this.#options.log(line);
   }
 
-  event(level: RunEvent['level'], kind: string, subject: string, message: string): void {
+  event(
+    level: RunEvent['level'],
+    kind: string,
+    subject: string,
+    message: string,
+    episodes: readonly string[] = [],
+  ): void {
     this.log(`${level} ${kind} ${subject}: ${message}`);
-    const event = { time: Date.now(), level, kind, subject, message };
+    const event = { time: Date.now(), level, kind, subject, message, episodes: [...episodes] };
     this.record((store) => store.appendEvent(event));
   }
 
-  knobChange(change: KnobChange): void {
+  /** Returns whether it is stored. */
+  knobChange(change: KnobChange): boolean {
     this.log(`knob ${change.knob}: ${change.from} -> ${change.to} by ${change.who}`);
-    this.record((store) => store.appendKnobChange(change));
+    return this.record((store) => store.appendKnobChange(change));
   }
 
   /** Takes a new state over; returns whether it is one. */
@@ -56,11 +63,14 @@ export class Journal {
     this.#manifest = { ...this.#manifest, pid: null };
   }
 
-  record(write: (store: RunStore) => void): void {
+  /** Returns whether it worked. */
+  record(write: (store: RunStore) => void): boolean {
     try {
       write(this.#options.store);
+      return true;
     } catch (thrown) {
       this.log(`could not be recorded: ${errorText(thrown)}`);
+      return false;
     }
   }
 }

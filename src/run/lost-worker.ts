@@ -39,7 +39,12 @@ export function describeLoss({ reason, retryMs }: WorkerLoss, lost: number): str
 
 type Verdict = [assignment: Assignment, why: Omit<EpisodeLoss, 'host' | 'worker'>];
 
-function findGuilty(worker: number, { culprit, reason }: WorkerLoss, dispatcher: Dispatcher): Verdict[] {
+/** Which episodes in flight at a lost worker are taken for the reason, and what they failed of. */
+export function findGuilty(
+  worker: number,
+  { culprit, reason }: WorkerLoss,
+  dispatcher: Pick<Dispatcher, 'find' | 'suspects'>,
+): Verdict[] {
   const found = culprit === null || culprit.subject < 1 ? null : dispatcher.find(episodeId(culprit.subject));
   if (culprit !== null && found !== null) return [[found, culpritFailure(culprit)]];
   const detail = `${MOST_DEATHS} workers died with it; the last one ${reason}`;

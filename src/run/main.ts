@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { errorText, errorWithHint, LabError } from '../domain/error.ts';
-import type { RunManifest } from '../domain/run.ts';
+import type { KnobChange, RunManifest } from '../domain/run.ts';
 import type { ControlRequest } from '../protocol/control.ts';
 import { openRunStore, type RunStore } from '../store/index-writer.ts';
+import { openRunReader } from '../store/queries.ts';
 import { lockRun, type RunPaths, readManifest, runPaths, writeManifest } from '../store/run-directory.ts';
 import { type Checkpoint, loadCheckpoint } from './checkpoint.ts';
-import { applyConfigKnobs } from './config-knobs.ts';
+import { startingKnobs } from './config-knobs.ts';
 import { ControlServer } from './control-server.ts';
 import { Run } from './run.ts';
 
@@ -41,8 +42,8 @@ async function work(manifest: RunManifest): Promise<void> {
   const { config } = loadConfig(readFileSync(paths.config, 'utf8'), { file: paths.config });
   const store = openRunStore(paths);
   try {
-    const checkpoint = findStart(store, config);
-    const run = new Run({ config, manifest, paths, store, checkpoint, log });
+    const { checkpoint, knobChanges } = findStart(store, config);
+    const run = new Run({ config, manifest, paths, store, checkpoint, knobChanges, log });
     const server = new ControlServer(manifest.socket, async (request) => await answer(run, request));
     writeManifest(paths, { ...manifest, state: 'starting', reason: null });
     await server.listen();
@@ -56,24 +57,43 @@ async function work(manifest: RunManifest): Promise<void> {
   }
 }
 
-/** The checkpoint to go on from, null for a run that begins; what was passed over or changed on the way is recorded. */
-function findStart(store: RunStore, config: Config): Checkpoint | null {
+/** Where a run goes on from. */
+interface Start {
+  /** Null for a run that begins. */
+  readonly checkpoint: Checkpoint | null;
+  /** Every change of a knob so far, oldest first. */
+  readonly knobChanges: readonly KnobChange[];
+}
+
+/** Finds the checkpoint to go on from; what was passed over or changed on the way is recorded. */
+function findStart(store: RunStore, config: Config): Start {
   const { checkpoint, skipped } = loadCheckpoint(paths.checkpoints);
   const time = Date.now();
+  const record = (level: 'info' | 'warning', kind: string, message: string): void => {
+    log(`${level} ${kind}: ${message}`);
+    store.appendEvent({ time, level, kind, subject: 'run', message, episodes: [] });
+  };
   for (const { message } of skipped) {
-    log(`warning checkpoint-skipped: ${message}`);
-    store.appendEvent({
-      time,
-      level: 'warning',
-      kind: 'checkpoint-skipped',
-      subject: 'run',
-      message: `${message}; an older checkpoint is used`,
-    });
+    record('warning', 'checkpoint-skipped', `${message}; an older checkpoint is used`);
   }
-  if (checkpoint === null) return null;
-  const start = applyConfigKnobs(checkpoint, config.knobs, time);
-  for (const change of start.changes) store.appendKnobChange(change);
-  return start.checkpoint;
+  const history = readKnobChanges();
+  if (checkpoint === null) return { checkpoint, knobChanges: history };
+  const { restored, changes, ...start } = startingKnobs(checkpoint, config.knobs, history, { runId, time });
+  if (restored.length > 0) {
+    const turns = restored.map(({ knob, to, who }) => `${knob} ${to} by ${who}`).join(', ');
+    record('info', 'knobs-restored', `turned after the checkpoint was written, and kept: ${turns}`);
+  }
+  for (const change of changes) store.appendKnobChange(change);
+  return { checkpoint: start.checkpoint, knobChanges: [...history, ...changes] };
+}
+
+function readKnobChanges(): KnobChange[] {
+  const reader = openRunReader(paths);
+  try {
+    return reader.knobChanges();
+  } finally {
+    reader.close();
+  }
 }
 
 async function answer(run: Run, request: ControlRequest): Promise<unknown> {
@@ -88,6 +108,12 @@ async function answer(run: Run, request: ControlRequest): Promise<unknown> {
       return run.stop(request.who);
     case 'set':
       return await run.set(request.who, request.knobs);
+    case 'schedule':
+      return await run.takeUpSchedule(request.who, request.knobs);
+    case 'undo':
+      return await run.undo(request.who);
+    case 'preview':
+      return await run.preview(request.knobs);
     case 'checkpoint':
       return run.checkpoint();
   }

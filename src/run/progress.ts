@@ -1,7 +1,9 @@
 import type { EpisodeSummary } from '../domain/episode.ts';
 import type { Evaluation, IterationMetrics, RunStatus } from '../domain/run.ts';
 import type { UpdateMetrics } from '../protocol/trainer.ts';
+import { type BatchOutcome, batchOutcome } from './batch-outcome.ts';
 import { Interval } from './interval.ts';
+import type { RunClock } from './knob-keeper.ts';
 import type { QueuedSamples } from './sample-queue.ts';
 import { Stopwatch } from './stopwatch.ts';
 
@@ -25,8 +27,13 @@ export class Progress {
   #iteration: number;
   #totals: Totals;
   #interval = new Interval();
-  #batch = { episodes: 0, steps: 0 };
+  #batch: BatchOutcome = batchOutcome([]);
+  #staleSteps = 0;
   #intervalSince: number;
+  /** When the newest row that had steps ended. */
+  #sampledUntil: number;
+  /** Steps of that row, and since when they were counted. */
+  #sampled: { readonly steps: number; readonly since: number };
   #updateSince = 0;
   #evaluationSince = 0;
   #evalS = 0;
@@ -38,6 +45,8 @@ export class Progress {
     this.#iteration = start?.iteration ?? 0;
     this.#watch = new Stopwatch(start?.elapsedS ?? 0);
     this.#intervalSince = this.#watch.seconds();
+    this.#sampledUntil = this.#intervalSince;
+    this.#sampled = { steps: 0, since: this.#intervalSince };
     for (const evaluation of start?.evaluations ?? []) this.#evaluations.set(evaluation.mode, evaluation);
   }
 
@@ -63,6 +72,11 @@ export class Progress {
     return { iteration, elapsedS, policyVersion, ...this.#totals };
   }
 
+  /** How far the run is, in each of the units of a schedule. */
+  clock(): RunClock {
+    return { iterations: this.#iteration, minutes: this.elapsedS / 60, steps: this.#totals.envSteps };
+  }
+
   setRunning(running: boolean): void {
     if (running) this.#watch.start();
     else this.#watch.stop();
@@ -81,10 +95,12 @@ export class Progress {
 
   beginUpdate(batch: readonly QueuedSamples[]): void {
     this.#updateSince = this.#watch.seconds();
-    this.#batch = {
-      episodes: batch.length,
-      steps: batch.reduce((sum, { header }) => sum + header.steps, 0),
-    };
+    this.#batch = batchOutcome(batch);
+  }
+
+  /** So many steps were left out of a batch. */
+  addStale(steps: number): void {
+    this.#staleSteps += steps;
   }
 
   beginEvaluation(): void {
@@ -100,21 +116,24 @@ export class Progress {
   finishIteration(iteration: number, attempt: number, update: UpdateMetrics): IterationMetrics {
     const now = this.#watch.seconds();
     const evalS = this.#evalS;
+    const { steps, voidShare } = this.#interval;
+    // A queue that holds several batches gives rows in whose interval nothing was sampled: theirs is the rate until now.
+    if (steps > 0) this.#sampled = { steps, since: this.#sampledUntil };
+    if (steps > 0) this.#sampledUntil = now;
     const sampled = this.#evaluations.get('sampled');
     const greedy = this.#evaluations.get('greedy');
     const row: IterationMetrics = {
       ...update,
       ...this.#totals,
-      ...this.#interval.means(),
+      ...this.#batch,
       iteration,
       attempt,
       policyVersion: this.policyVersion,
       time: Date.now(),
       elapsedS: now,
-      envStepsPerS: this.#interval.steps / Math.max(1e-3, now - this.#intervalSince),
-      batchEpisodes: this.#batch.episodes,
-      batchSteps: this.#batch.steps,
-      voidShare: this.#interval.voidShare,
+      envStepsPerS: this.#sampled.steps / Math.max(1e-3, now - this.#sampled.since),
+      staleSteps: this.#staleSteps,
+      voidShare,
       heldOutSuccess: sampled?.success ?? null,
       heldOutByFamily: sampled?.byFamily ?? {},
       heldOutGreedy: greedy?.success ?? null,
@@ -126,6 +145,7 @@ export class Progress {
     this.#interval = new Interval();
     this.#intervalSince = now;
     this.#evalS = 0;
+    this.#staleSteps = 0;
     return row;
   }
 }

@@ -1,10 +1,8 @@
 import type { Config } from '../config/schema.ts';
 import { errorWithHint } from '../domain/error.ts';
 import type { KnobName } from '../domain/knob.ts';
-import type { KnobChange, RunManifest, RunState, RunStatus } from '../domain/run.ts';
-import type { UpdateMetrics } from '../protocol/trainer.ts';
-import type { RunStore } from '../store/index-writer.ts';
-import type { RunPaths } from '../store/run-directory.ts';
+import type { KnobChange, Preview, RunState, RunStatus } from '../domain/run.ts';
+import type { UpdateMetrics, UpdateSpot } from '../protocol/trainer.ts';
 import { type Checkpoint, snapshotOf } from './checkpoint.ts';
 import { CheckpointKeeper } from './checkpoint-keeper.ts';
 import { trainerOptions, workerOptions } from './child-settings.ts';
@@ -13,23 +11,25 @@ import { Ending } from './ending.ts';
 import { bytesByWorker, EpisodeIntake, type ReceivedEpisode } from './episode-intake.ts';
 import { EvaluationKeeper } from './evaluation-keeper.ts';
 import { activityOf, type EndKind, mayDispatch, mayUpdate, mustHold, type Situation } from './flow.ts';
-import { Journal } from './journal.ts';
+import { describeStop, type RejectedUpdate, reactTo } from './guard.ts';
+import { Journal, type JournalOptions } from './journal.ts';
+import { KnobKeeper } from './knob-keeper.ts';
 import { describeLoss, settleLostWorker } from './lost-worker.ts';
 import { Progress } from './progress.ts';
+import { ProviderNews } from './provider-news.ts';
 import { SampleQueue } from './sample-queue.ts';
+import { StaleSamples } from './stale-samples.ts';
 import { identity, limits } from './status.ts';
 import { TrainerLink } from './trainer-link.ts';
 import { VoidBreaker } from './void-breaker.ts';
 import { type WorkerLoss, WorkerPool } from './worker-pool.ts';
 
-export interface RunOptions {
+export interface RunOptions extends JournalOptions {
   readonly config: Config;
-  readonly manifest: RunManifest;
-  readonly paths: RunPaths;
-  readonly store: RunStore;
   /** Where to go on from; null for a run that begins. */
   readonly checkpoint: Checkpoint | null;
-  readonly log: (line: string) => void;
+  /** Every change of a knob stored so far, oldest first. */
+  readonly knobChanges: readonly KnobChange[];
 }
 
 const TICK_MS = 200;
@@ -55,7 +55,10 @@ export class Run {
   readonly #workers: WorkerPool;
   readonly #trainer: TrainerLink;
   readonly #dispatcher: Dispatcher;
+  readonly #knobs: KnobKeeper;
+  readonly #providers: ProviderNews;
   readonly #queue = new SampleQueue();
+  readonly #stale: StaleSamples;
   readonly #intake: EpisodeIntake;
   readonly #progress: Progress;
   readonly #breaker: VoidBreaker;
@@ -73,6 +76,7 @@ export class Run {
     const { config, paths, store, checkpoint } = options;
     this.#config = config;
     this.#journal = new Journal(options);
+    this.#providers = new ProviderNews(this.#journal);
     this.#breaker = new VoidBreaker(config.supervision.voidShare);
     this.#checkpointed = checkpoint;
     this.#done = new Promise((resolve) => {
@@ -87,17 +91,28 @@ export class Run {
       curriculumState: checkpoint?.curriculum ?? null,
       evaluationEpisodes: config.evaluation.episodes,
     });
+    const { maxStaleness } = config.sampling;
+    this.#stale = new StaleSamples(maxStaleness, this.#queue, this.#progress, this.#journal);
     this.#evaluation = new EvaluationKeeper(this.#dispatcher, this.#progress, this.#journal);
     this.#intake = new EpisodeIntake(store, {
       onStored: (episodes) => this.#stored(episodes),
       onFailed: (error) => this.#stall('store-failed', 'run', error.message),
     });
     this.#trainer = this.#createTrainer();
+    this.#knobs = new KnobKeeper({
+      schedule: config.schedule,
+      trainer: this.#trainer,
+      journal: this.#journal,
+      clock: () => this.#progress.clock(),
+      history: options.knobChanges,
+      steering: checkpoint?.steering ?? null,
+    });
     this.#workers = this.#createWorkers();
     this.#checkpoints = new CheckpointKeeper(paths.checkpoints, config, {
       trainer: this.#trainer,
       dispatcher: this.#dispatcher,
       progress: this.#progress,
+      knobs: this.#knobs,
       journal: this.#journal,
       store,
     });
@@ -125,6 +140,8 @@ export class Run {
       envStepsPerS: this.#workers.stepsPerS(),
       queuedSteps: this.#queue.steps,
       knobs: this.#trainer.knobs,
+      scheduled: this.#knobs.scheduled,
+      undoable: this.#knobs.undoable,
       children: [...this.#workers.status(), this.#trainer.status()],
     };
   }
@@ -169,7 +186,25 @@ export class Run {
   /** Changes knobs; refuses all of them when one is out of range. Resolves when the trainer has taken them over. */
   async set(who: string, knobs: Readonly<Partial<Record<KnobName, number>>>): Promise<KnobChange[]> {
     this.#ending.refuse(this.#journal.manifest.id);
-    return await this.#trainer.setAll(knobs, who);
+    return await this.#knobs.set(who, knobs);
+  }
+
+  /** Puts back what the newest turn by a person changed. */
+  async undo(who: string): Promise<KnobChange> {
+    this.#ending.refuse(this.#journal.manifest.id);
+    return await this.#knobs.undo(who);
+  }
+
+  /** Lets the schedule move knobs again that somebody has turned. */
+  async takeUpSchedule(who: string, knobs: readonly KnobName[]): Promise<KnobChange[]> {
+    this.#ending.refuse(this.#journal.manifest.id);
+    return await this.#knobs.takeUp(who, knobs);
+  }
+
+  /** What knobs would do to the newest update. */
+  async preview(knobs: Readonly<Partial<Record<KnobName, number>>>): Promise<Preview> {
+    this.#ending.refuse(this.#journal.manifest.id);
+    return await this.#trainer.preview(knobs);
   }
 
   /** Writes a checkpoint of the newest good state; returns its name. */
@@ -182,14 +217,16 @@ export class Run {
       ...trainerOptions(this.#config),
       snapshot: this.#checkpointed === null ? null : snapshotOf(this.#checkpointed),
       nextIteration: () => this.#progress.iteration + 1,
-      onReady: ({ state, weights }) => {
+      onReady: ({ state, weights }, runsOn) => {
+        this.#providers.tell(this.#trainer.name, runsOn);
         this.#progress.policyVersion = state.policyVersion;
         this.#workers.broadcast(state.policyVersion, weights);
         this.#childReady();
       },
-      onUpdated: (iteration, metrics) => this.#updated(iteration, metrics),
-      onRejected: (iteration, reason) => this.#updateRejected(iteration, reason),
-      onKnob: (change) => this.#journal.knobChange(change),
+      onUpdated: (iteration, metrics, stop) => this.#updated(iteration, metrics, stop),
+      onRefused: (reason) => this.#fail('trainer-refused', this.#trainer.name, reason),
+      onRejected: (update) => this.#updateRejected(update),
+      onKnob: (change) => this.#knobs.taken(change),
       onStderr: (line) => this.#journal.log(`trainer: ${line}`),
       onLost: (reason, retryMs) => this.#trainerLost(reason, retryMs),
     });
@@ -198,7 +235,8 @@ export class Run {
   #createWorkers(): WorkerPool {
     return new WorkerPool({
       ...workerOptions(this.#config),
-      onReady: (catalog) => {
+      onReady: (worker, catalog, runsOn) => {
+        this.#providers.tell(this.#workers.name(worker), runsOn);
         try {
           this.#dispatcher.setCatalog(catalog);
           this.#childReady();
@@ -274,8 +312,12 @@ export class Run {
     this.#advance();
   }
 
-  #updated(iteration: number, metrics: UpdateMetrics): void {
+  #updated(iteration: number, metrics: UpdateMetrics, stop: UpdateSpot | null): void {
     this.#rejected = 0;
+    if (stop !== null) {
+      const { message, episodes } = describeStop(iteration, stop);
+      this.#journal.event('info', 'kl-stop', 'trainer', message, episodes);
+    }
     const { snapshot } = this.#trainer;
     if (snapshot !== null) {
       this.#progress.policyVersion = snapshot.state.policyVersion;
@@ -292,12 +334,17 @@ export class Run {
     this.#advance();
   }
 
-  #updateRejected(iteration: number, reason: string): void {
+  #updateRejected(update: RejectedUpdate): void {
     this.#rejected++;
-    this.#journal.event('error', 'update-rejected', 'trainer', `update ${iteration} was dropped: ${reason}`);
+    const { guard } = this.#config;
+    const { kind, message, episodes, ease, pause } = reactTo(update, guard, this.#trainer.knobs);
+    this.#journal.event('error', kind, 'trainer', message, episodes);
+    this.#knobs.ease(ease);
     if (this.#rejected >= MAX_REJECTED) {
-      const what = `${this.#rejected} updates in a row were dropped: ${reason}`;
+      const what = `${this.#rejected} updates in a row were dropped: ${update.reason}`;
       this.#stall('updates-rejected', 'trainer', what);
+    } else if (pause !== null && this.#journal.manifest.state === 'running') {
+      this.#setState('pausing', pause);
     }
     this.#advance();
   }
@@ -319,7 +366,10 @@ export class Run {
   }
 
   #beginUpdate(): void {
+    this.#stale.drop(Date.now());
+    if (!mayUpdate(this.#situation(), this.#config.sampling)) return;
     const batch = this.#queue.take(this.#config.sampling.batchSteps);
+    this.#knobs.beforeUpdate();
     this.#progress.beginUpdate(batch);
     this.#trainer.update(this.#progress.iteration + 1, batch);
   }
@@ -327,7 +377,7 @@ export class Run {
   #advancePausing(): void {
     const rested = this.#dispatcher.inFlight === 0 && !this.#trainer.updating;
     if (!rested && !this.#hardPaused) return;
-    this.#setState('paused', null);
+    this.#setState('paused', this.#journal.manifest.reason);
     this.#checkpoints.tryWrite();
   }
 

@@ -1,3 +1,4 @@
+import type { EpisodeSummary } from '../domain/episode.ts';
 import type { Attachments } from '../protocol/frame.ts';
 import type { SamplesHeader } from '../protocol/trainer.ts';
 import type { DeliveredEpisode } from './worker-pool.ts';
@@ -6,6 +7,10 @@ export interface QueuedSamples {
   readonly header: SamplesHeader;
   readonly tensors: Attachments;
   readonly bytes: number;
+  /** Policy version of its oldest step. */
+  readonly oldestVersion: number;
+  /** What became of it. */
+  readonly outcome: Pick<EpisodeSummary, 'reward' | 'success' | 'truncated'>;
 }
 
 /** Trainable episodes that wait for an update, oldest first. */
@@ -26,8 +31,14 @@ export class SampleQueue {
   push({ summary, bootstrapValue, attachments }: DeliveredEpisode): void {
     const { body: _body, ...tensors } = attachments;
     const bytes = Object.values(tensors).reduce((sum, tensor) => sum + tensor.byteLength, 0);
-    const { id, steps, terminated } = summary;
-    this.#items.push({ header: { id, steps, terminated, bootstrapValue }, tensors, bytes });
+    const { id, steps, terminated, firstPolicyVersion, reward, success, truncated } = summary;
+    this.#items.push({
+      header: { id, steps, terminated, bootstrapValue },
+      tensors,
+      bytes,
+      oldestVersion: firstPolicyVersion,
+      outcome: { reward, success, truncated },
+    });
     this.#steps += steps;
     this.#bytes += bytes;
   }
@@ -41,10 +52,23 @@ export class SampleQueue {
       count++;
     }
     const batch = this.#items.splice(0, count);
-    for (const samples of batch) {
-      this.#steps -= samples.header.steps;
-      this.#bytes -= samples.bytes;
-    }
+    this.#forget(batch);
     return batch;
+  }
+
+  /** Drops every episode with a step of a policy version before `oldest`. Returns them. */
+  dropOlder(oldest: number): QueuedSamples[] {
+    const dropped = this.#items.filter(({ oldestVersion }) => oldestVersion < oldest);
+    if (dropped.length === 0) return [];
+    this.#items = this.#items.filter(({ oldestVersion }) => oldestVersion >= oldest);
+    this.#forget(dropped);
+    return dropped;
+  }
+
+  #forget(gone: readonly QueuedSamples[]): void {
+    for (const { header, bytes } of gone) {
+      this.#steps -= header.steps;
+      this.#bytes -= bytes;
+    }
   }
 }

@@ -3,8 +3,11 @@ import { type EpisodeId, episodeId } from '../domain/id.ts';
 import { deriveSeed } from '../domain/random.ts';
 import type { TaskRef } from '../domain/task.ts';
 
-/** What to try and why; the scheduler adds id, seed and attempt. */
-export type Plan = Pick<Assignment, 'phase' | 'mode' | 'iteration'> & { readonly task: TaskRef };
+/** What to try and why; the scheduler adds id and attempt, and the seed unless it is to be a certain one. */
+export type Plan = Pick<Assignment, 'phase' | 'mode' | 'iteration'> & {
+  readonly task: TaskRef;
+  readonly seed?: number | undefined;
+};
 
 interface InFlight {
   readonly assignment: Assignment;
@@ -39,7 +42,7 @@ export class Scheduler {
     const assignment: Assignment = {
       ...plan,
       id,
-      seed: deriveSeed(this.#seed, 'episode', this.#sequence),
+      seed: plan.seed ?? deriveSeed(this.#seed, 'episode', this.#sequence),
       attempt: 1,
     };
     this.#inFlight.set(id, { assignment, worker });

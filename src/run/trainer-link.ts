@@ -1,7 +1,7 @@
 import { LabError } from '../domain/error.ts';
 import type { HostSpec } from '../domain/host.ts';
 import { checkKnob, KNOB_NAMES, type KnobName, type KnobValues } from '../domain/knob.ts';
-import type { ChildStatus, KnobChange } from '../domain/run.ts';
+import type { ChildStatus, KnobChange, Preview } from '../domain/run.ts';
 import type { Attachments } from '../protocol/frame.ts';
 import {
   type FromTrainer,
@@ -10,8 +10,11 @@ import {
   type TrainerSettings,
   type TrainerState,
   type UpdateMetrics,
+  type UpdateSpot,
 } from '../protocol/trainer.ts';
 import { ChildLink, type RestartPolicy } from './child-link.ts';
+import type { RejectedUpdate } from './guard.ts';
+import type { RunsOn } from './provider-news.ts';
 import type { QueuedSamples } from './sample-queue.ts';
 
 /** Weights, Adam's moments and the rest: enough to start a trainer that goes on as if nothing had happened. */
@@ -30,13 +33,17 @@ export interface TrainerLinkOptions {
   readonly snapshot: TrainerSnapshot | null;
   /** Number of the run's next update. */
   readonly nextIteration: () => number;
-  readonly onReady: (snapshot: TrainerSnapshot) => void;
-  readonly onUpdated: (iteration: number, metrics: UpdateMetrics) => void;
-  readonly onRejected: (iteration: number, reason: string) => void;
+  readonly onReady: (snapshot: TrainerSnapshot, runsOn: RunsOn) => void;
+  /** `stop`: where the KL limit ended the update early, or null. */
+  readonly onUpdated: (iteration: number, metrics: UpdateMetrics, stop: UpdateSpot | null) => void;
+  readonly onRefused: (reason: string) => void;
+  readonly onRejected: (update: RejectedUpdate) => void;
   readonly onKnob: (change: KnobChange) => void;
   readonly onStderr: (line: string) => void;
   readonly onLost: (reason: string, retryMs: number | null) => void;
 }
+
+type WantedKnobs = Readonly<Partial<Record<KnobName, number>>>;
 
 interface PendingUpdate {
   readonly iteration: number;
@@ -49,6 +56,11 @@ interface PendingSet {
   readonly reject: (error: LabError) => void;
 }
 
+interface PendingPreview {
+  readonly resolve: (preview: Preview) => void;
+  readonly reject: (error: LabError) => void;
+}
+
 /** The trainer as the run process sees it: survives its process, which is started again from the last good state. */
 export class TrainerLink {
   readonly #options: TrainerLinkOptions;
@@ -56,6 +68,9 @@ export class TrainerLink {
   #snapshot: TrainerSnapshot | null;
   #update: PendingUpdate | null = null;
   #sets: PendingSet[] = [];
+  readonly #previews = new Map<number, PendingPreview>();
+  #previewId = 0;
+  #provider: string | null = null;
   #paused = false;
 
   constructor(options: TrainerLinkOptions) {
@@ -71,8 +86,10 @@ export class TrainerLink {
       onMessage: (message, attachments) => this.#receive(message, attachments),
       onStderr: options.onStderr,
       onLost: (reason, retryMs) => {
-        for (const { reject } of this.#sets) reject(goneError(reason));
+        for (const { reject } of [...this.#sets, ...this.#previews.values()]) reject(goneError(reason));
         this.#sets = [];
+        this.#previews.clear();
+        this.#provider = null;
         options.onLost(reason, retryMs);
       },
     });
@@ -100,7 +117,7 @@ export class TrainerLink {
   }
 
   status(): ChildStatus {
-    return { ...this.#link.status(), slots: 0, busySlots: 0, rssMiB: 0 };
+    return { ...this.#link.status(), slots: 0, busySlots: 0, rssMiB: 0, provider: this.#provider };
   }
 
   start(): void {
@@ -135,23 +152,31 @@ export class TrainerLink {
   }
 
   /** Changes knobs; refuses all of them when one is out of range. Resolves with what the trainer says of each. */
-  async setAll(knobs: Readonly<Partial<Record<KnobName, number>>>, who: string): Promise<KnobChange[]> {
-    const wanted = KNOB_NAMES.flatMap((knob) => {
-      const value = knobs[knob];
-      return value === undefined ? [] : [{ knob, value: checkKnob(knob, value) }];
-    });
+  async setAll(knobs: WantedKnobs, who: string, undo: boolean): Promise<KnobChange[]> {
+    const wanted = checked(knobs);
     if (!this.ready) throw goneError('it is being started');
-    return await Promise.all(wanted.map(async ({ knob, value }) => await this.#set(knob, value, who)));
+    return await Promise.all(wanted.map(async ({ knob, value }) => await this.#set(knob, value, who, undo)));
+  }
+
+  /** What knobs would do to the newest update. Throws `usage` when there is none to tell it from. */
+  async preview(knobs: WantedKnobs): Promise<Preview> {
+    checked(knobs);
+    if (!this.ready) throw goneError('it is being started');
+    return await new Promise<Preview>((resolve, reject) => {
+      const id = ++this.#previewId;
+      this.#previews.set(id, { resolve, reject });
+      this.#link.send({ type: 'preview', id, knobs });
+    });
   }
 
   async stop(graceMs: number): Promise<void> {
     await this.#link.stop({ type: 'stop' }, graceMs);
   }
 
-  async #set(knob: KnobName, value: number, who: string): Promise<KnobChange> {
+  async #set(knob: KnobName, value: number, who: string, undo: boolean): Promise<KnobChange> {
     return await new Promise<KnobChange>((resolve, reject) => {
       this.#sets.push({ knob, resolve, reject });
-      this.#link.send({ type: 'set', knob, value, who });
+      this.#link.send({ type: 'set', knob, value, who, undo });
     });
   }
 
@@ -186,20 +211,27 @@ export class TrainerLink {
         if (this.#paused) this.#link.send({ type: 'pause' });
         // First: hearing that it is ready, the run may begin another update, which sends itself.
         this.#sendUpdate();
-        if (this.#snapshot !== null) this.#options.onReady(this.#snapshot);
+        this.#provider = message.provider;
+        if (this.#snapshot !== null) this.#options.onReady(this.#snapshot, message);
+        break;
+      case 'refused':
+        this.#options.onRefused(message.reason);
         break;
       case 'updated':
         this.#link.markUseful();
         this.#update = null;
         this.#keep(message.state, attachments);
-        this.#options.onUpdated(message.iteration, message.metrics);
+        this.#options.onUpdated(message.iteration, message.metrics, message.stop);
         break;
       case 'rejected':
         this.#update = null;
-        this.#options.onRejected(message.iteration, message.reason);
+        this.#options.onRejected(message);
         break;
       case 'knob':
         this.#acknowledge(message.change);
+        break;
+      case 'preview':
+        this.#answerPreview(message);
         break;
       case 'hello':
       case 'alive':
@@ -214,6 +246,16 @@ export class TrainerLink {
     this.#snapshot = { state, weights: Uint8Array.from(weights), optimiser: Uint8Array.from(optimiser) };
   }
 
+  #answerPreview({ id, preview, reason }: Extract<FromTrainer, { type: 'preview' }>): void {
+    const waiting = this.#previews.get(id);
+    this.#previews.delete(id);
+    if (preview !== null) waiting?.resolve(preview);
+    else {
+      const message = `there is no preview: ${reason ?? 'the trainer gives no reason'}`;
+      waiting?.reject(new LabError('usage', { message, hint: 'ask again after the next update' }));
+    }
+  }
+
   #acknowledge(change: KnobChange): void {
     if (this.#snapshot !== null) {
       const knobs = { ...this.#snapshot.state.knobs, [change.knob]: change.to };
@@ -224,6 +266,14 @@ export class TrainerLink {
     const [set] = at < 0 ? [] : this.#sets.splice(at, 1);
     set?.resolve(change);
   }
+}
+
+/** In the order of the knobs. Throws `knob-invalid` when one is out of range. */
+function checked(knobs: WantedKnobs): { readonly knob: KnobName; readonly value: number }[] {
+  return KNOB_NAMES.flatMap((knob) => {
+    const value = knobs[knob];
+    return value === undefined ? [] : [{ knob, value: checkKnob(knob, value) }];
+  });
 }
 
 function goneError(reason: string): LabError {

@@ -12,6 +12,7 @@ import {
   type WorkerSettings,
 } from '../protocol/worker.ts';
 import { ChildLink, type RestartPolicy } from './child-link.ts';
+import type { RunsOn } from './provider-news.ts';
 
 export interface DeliveredEpisode {
   readonly summary: EpisodeSummary;
@@ -26,7 +27,7 @@ export interface WorkerPoolOptions {
   readonly restart: RestartPolicy;
   /** What every worker is told, but for its number, host and share of the slots. */
   readonly settings: Omit<WorkerSettings, 'worker' | 'host' | 'slots'>;
-  readonly onReady: (catalog: Catalog) => void;
+  readonly onReady: (worker: number, catalog: Catalog, runsOn: RunsOn) => void;
   /** A worker has room for more episodes: `nextFor` will be asked. */
   readonly onRoom: () => void;
   readonly onEpisode: (worker: number, episode: DeliveredEpisode) => void;
@@ -34,6 +35,7 @@ export interface WorkerPoolOptions {
   /** A worker says that none can ever do what it was told. */
   readonly onRefused: (worker: number, reason: string) => void;
   readonly onStderr: (worker: number, line: string) => void;
+  readonly onReport?: (worker: number, report: WorkerReport) => void;
 }
 
 /** How a worker was lost. */
@@ -51,6 +53,7 @@ interface Member {
   credits: number;
   report: WorkerReport | null;
   culprit: LifelineNews | null;
+  provider: string | null;
 }
 
 /** How long throughput is averaged over, ms. */
@@ -94,10 +97,11 @@ export class WorkerPool {
   }
 
   status(): ChildStatus[] {
-    return this.#members.map(({ link, settings, report }) => ({
+    return this.#members.map(({ link, settings, report, provider }) => ({
       ...link.status(),
       slots: settings.slots,
       busySlots: link.state === 'ready' ? (report?.busySlots ?? 0) : 0,
+      provider,
       rssMiB: report?.rssMiB ?? 0,
     }));
   }
@@ -178,6 +182,7 @@ export class WorkerPool {
       credits: 0,
       report: null,
       culprit: null,
+      provider: null,
       link: new ChildLink<ToWorker, FromWorker>({
         role: 'worker',
         index,
@@ -197,6 +202,7 @@ export class WorkerPool {
           member.culprit = null;
           member.credits = 0;
           member.report = null;
+          member.provider = null;
           options.onLost(index, { reason, retryMs, culprit });
         },
       }),
@@ -214,7 +220,8 @@ export class WorkerPool {
           link.send({ type: 'weights', policyVersion }, { weights: bytes });
         }
         if (!this.#held) link.send({ type: 'go' });
-        options.onReady(message.catalog);
+        member.provider = message.provider;
+        options.onReady(settings.worker, message.catalog, message);
         break;
       case 'refused':
         options.onRefused(settings.worker, message.reason);
@@ -233,6 +240,7 @@ export class WorkerPool {
         member.report = message.report;
         this.#recent.push({ time: Date.now(), steps: message.report.steps });
         this.#forgetOld();
+        options.onReport?.(settings.worker, message.report);
         break;
       case 'hello':
         break;

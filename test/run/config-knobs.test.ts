@@ -1,7 +1,10 @@
-import { expect, it } from 'vitest';
-import { initialKnobs } from '../../src/domain/knob.ts';
+import { describe, expect, it } from 'vitest';
+import { initialKnobs, type KnobName } from '../../src/domain/knob.ts';
+import type { KnobChange } from '../../src/domain/run.ts';
 import type { Checkpoint } from '../../src/run/checkpoint.ts';
-import { applyConfigKnobs } from '../../src/run/config-knobs.ts';
+import { startingKnobs } from '../../src/run/config-knobs.ts';
+
+const AT = { runId: 'demo-1', time: 5 };
 
 const checkpoint: Checkpoint = {
   iteration: 40,
@@ -11,24 +14,66 @@ const checkpoint: Checkpoint = {
     adamStep: 1920,
     knobs: { ...initialKnobs(), kl: 0.3, clip: 0.12 },
     random: [1, 2, 3, 4],
+    rewardWindow: [],
   },
   configKnobs: initialKnobs(),
+  steering: {
+    run: 'demo-1',
+    knobChanges: 1,
+    scheduleOff: [],
+    scheduleTime: { minutes: 3, steps: 900 },
+    scheduleBase: { minutes: 0, steps: 0 },
+  },
   curriculum: { success: {}, random: [1, 2, 3, 4] },
   evaluations: [],
   weights: new Uint8Array(),
   optimiser: new Uint8Array(),
 };
 
-it('a resumed run keeps the knobs that were turned by hand or by the controller', () => {
-  const { checkpoint: from, changes } = applyConfigKnobs(checkpoint, initialKnobs(), 5);
-  expect(from.trainer.knobs).toEqual(checkpoint.trainer.knobs);
-  expect(changes).toEqual([]);
-});
+function change(knob: KnobName, from: number, to: number, who = 'ann@host'): KnobChange {
+  return { time: 1, who, knob, from, to, iteration: 44, minibatch: 2, undo: false };
+}
+const SEEN = change('clip', 0.2, 0.12);
 
-it('a knob that was changed in the config since takes effect, and is recorded', () => {
-  const { checkpoint: from, changes } = applyConfigKnobs(checkpoint, { ...initialKnobs(), clip: 0.3 }, 5);
-  expect(from.trainer.knobs).toEqual({ ...checkpoint.trainer.knobs, clip: 0.3 });
-  expect(changes).toEqual([
-    { time: 5, who: 'config', knob: 'clip', from: 0.12, to: 0.3, iteration: 41, minibatch: 0 },
-  ]);
+describe('the knobs of a resumed run', () => {
+  it('are those that were turned by hand or by the controller', () => {
+    const { checkpoint: from, changes, restored } = startingKnobs(checkpoint, initialKnobs(), [SEEN], AT);
+    expect(from.trainer.knobs).toEqual(checkpoint.trainer.knobs);
+    expect(changes).toEqual([]);
+    expect(restored).toEqual([]);
+  });
+
+  it('take over what was changed in the config since, and record it', () => {
+    const config = { ...initialKnobs(), clip: 0.3 };
+    const { checkpoint: from, changes } = startingKnobs(checkpoint, config, [SEEN], AT);
+    expect(from.trainer.knobs).toEqual({ ...checkpoint.trainer.knobs, clip: 0.3 });
+    expect(changes).toEqual([
+      { time: 5, who: 'config', knob: 'clip', from: 0.12, to: 0.3, iteration: 41, minibatch: 0, undo: false },
+    ]);
+  });
+
+  it('keep turns that were acknowledged after the checkpoint, but not those of the schedule', () => {
+    const late = [
+      change('lr', 0.001, 0.0004),
+      change('entropy', 0.01, 0.002, 'schedule'),
+      change('lr', 0.0004, 0.0002, 'guard'),
+    ];
+    const { checkpoint: from, restored } = startingKnobs(checkpoint, initialKnobs(), [SEEN, ...late], AT);
+    expect(from.trainer.knobs).toEqual({ ...checkpoint.trainer.knobs, lr: 0.0002 });
+    expect(restored).toEqual([late[0], late[2]]);
+  });
+
+  it('do not take the same change of the config over twice, so that a turn after it holds', () => {
+    const config = { ...initialKnobs(), lr: 0.01 };
+    const late = [change('lr', 0.001, 0.01, 'config'), change('lr', 0.01, 0.02)];
+    const { checkpoint: from, changes } = startingKnobs(checkpoint, config, [SEEN, ...late], AT);
+    expect(from.trainer.knobs.lr).toBe(0.02);
+    expect(changes).toEqual([]);
+  });
+
+  it('of a branch are its own: what it has stored itself counts from the first', () => {
+    const branch = { ...AT, runId: 'branch-1' };
+    const { checkpoint: from } = startingKnobs(checkpoint, initialKnobs(), [change('kl', 0.3, 0.7)], branch);
+    expect(from.trainer.knobs).toMatchObject({ kl: 0.7, clip: 0.12 });
+  });
 });

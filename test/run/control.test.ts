@@ -36,6 +36,7 @@ beforeEach(async () => {
     attempt: 1,
     socket,
     pid: process.pid,
+    parent: null,
   };
 });
 afterEach(async () => {

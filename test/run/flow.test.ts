@@ -1,18 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { configSchema } from '../../src/config/schema.ts';
 import { activityOf, mayDispatch, mayUpdate, mustHold, type Situation } from '../../src/run/flow.ts';
 
-const sampling = {
-  slots: 8,
-  slice: 8,
-  inferenceThreads: 1,
-  batchSteps: 100,
-  maxSteps: 30,
-  stepTimeoutMs: 1000,
-  episodeTimeoutMs: 10_000,
-  unackedMiB: 1,
-  queueMiB: 1,
-  overlap: false,
-};
+const { sampling } = configSchema.parse({ sampling: { slots: 8, batchSteps: 100, queueMiB: 1 } });
 const running: Situation = {
   state: 'running',
   hardPaused: false,

@@ -31,6 +31,7 @@ describe('reading', () => {
     ['steps:9..', { kind: 'compare', field: 'steps', comparison: '>=', value: 9 }],
     ['worker:1,2,1', { kind: 'numbers', field: 'worker', values: [1, 2] }],
     ['id:e12', { kind: 'numbers', field: 'id', values: [12] }],
+    ['id:e12,E14,e12', { kind: 'numbers', field: 'id', values: [12, 14] }],
     ['id:e10..e20', { kind: 'range', field: 'id', from: 10, to: 20 }],
     ['is:heldout,success', { kind: 'flag', flags: ['heldout', 'success'] }],
     ['-is:void', { kind: 'not', part: { kind: 'flag', flags: ['void'] } }],

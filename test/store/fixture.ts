@@ -131,7 +131,11 @@ export function metricsOf(iteration: number, changes: Partial<IterationMetrics> 
     heldOutGreedy: null,
     heldOutGreedyByFamily: {},
     kl: 0.01,
+    klK1: 0.009,
+    klK3: 0.011,
     klCoefficient: 0.05,
+    learningRate: 0.001,
+    entropyCoefficient: 0.01,
     clipFraction: 0.1,
     entropy: 1.2,
     policyLoss: -0.01,
@@ -139,6 +143,8 @@ export function metricsOf(iteration: number, changes: Partial<IterationMetrics> 
     explainedVariance: 0.4,
     gradientNorm: 0.5,
     staleness: 0.5,
+    stalest: 1,
+    staleSteps: 0,
     minibatches: 12,
     stoppedEarly: false,
     sampleS: 1,
@@ -161,6 +167,7 @@ export function manifestOf(id: string, changes: Partial<RunManifest> = {}): RunM
     attempt: 1,
     socket: '/nowhere/control.sock',
     pid: null,
+    parent: null,
     ...changes,
   };
 }

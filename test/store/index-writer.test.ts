@@ -276,6 +276,7 @@ describe('a damaged run', () => {
       kind: 'worker-died',
       subject: 'worker 1@local',
       message: 'gone',
+      episodes: ['e3', 'e1'],
     });
     opened.appendKnobChange({
       time: 2,
@@ -285,6 +286,7 @@ describe('a damaged run', () => {
       to: 0.1,
       iteration: 1,
       minibatch: 3,
+      undo: true,
     });
     opened.close();
     const everything = (): unknown => {

@@ -294,10 +294,18 @@ describe('a live run', () => {
         to: 2,
         iteration: 1,
         minibatch,
+        undo: false,
       });
     }
     for (const message of ['first', 'second', 'third']) {
-      store.appendEvent({ time: 0, level: 'info', kind: 'checkpoint', subject: 'run', message });
+      store.appendEvent({
+        time: 0,
+        level: 'info',
+        kind: 'checkpoint',
+        subject: 'run',
+        message,
+        episodes: [],
+      });
     }
     const opened = openRunReader(live);
     const attempts = (): string[] =>

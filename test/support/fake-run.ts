@@ -45,6 +45,7 @@ export async function startFakeRun(id = 'demo-1', attempt = 1): Promise<FakeRun>
     attempt,
     socket: join(paths.root, 'control.sock'),
     pid: null,
+    parent: null,
   };
   writeManifest(paths, manifest);
   const lock = lockRun(paths);
@@ -65,16 +66,7 @@ export async function startFakeRun(id = 'demo-1', attempt = 1): Promise<FakeRun>
     if (request.command === 'status') return statusOf(readManifest(paths));
     requests.push(request);
     if (request.command === 'stop') setTimeout(() => void end('stopped', 'asked to'), 20);
-    if (request.command !== 'set') return null;
-    return Object.entries(request.knobs).map(([knob, to]) => ({
-      time: Date.now(),
-      who: request.who,
-      knob,
-      from: 0.2,
-      to,
-      iteration: 7,
-      minibatch: 3,
-    }));
+    return answerOf(request);
   });
   await server.listen();
   return {
@@ -90,6 +82,36 @@ export async function startFakeRun(id = 'demo-1', attempt = 1): Promise<FakeRun>
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** What a run would answer, had it a trainer: knobs come from 0.2, and their schedule is at 0.3. */
+function answerOf(request: ControlRequest): unknown {
+  const change = (knob: string, to: number, undo = false): object => {
+    const who = 'who' in request ? request.who : '';
+    return { time: Date.now(), who, knob, from: 0.2, to, iteration: 7, minibatch: 3, undo };
+  };
+  switch (request.command) {
+    case 'set':
+      return Object.entries(request.knobs).map(([knob, to]) => change(knob, to));
+    case 'schedule':
+      return request.knobs.map((knob) => change(knob, 0.3));
+    case 'undo':
+      return change('clip', 0.1, true);
+    case 'preview':
+      return {
+        iteration: 7,
+        minibatches: 1,
+        samples: 512,
+        now: { clipFraction: 0.1, kl: 0.01 },
+        wouldBe: { clipFraction: 0.25, kl: 0.0123 },
+      };
+    case 'status':
+    case 'pause':
+    case 'resume':
+    case 'stop':
+    case 'checkpoint':
+      return null;
+  }
 }
 
 function statusOf({ id, name, state, reason, attempt }: RunManifest): RunStatus {
@@ -113,6 +135,8 @@ function statusOf({ id, name, state, reason, attempt }: RunManifest): RunStatus 
     queuedSteps: 100,
     batchSteps: 8192,
     knobs: initialKnobs(),
+    scheduled: [],
+    undoable: null,
     children: [],
   };
 }
