@@ -1,5 +1,6 @@
 import { errorText } from '../src/domain/error.ts';
 import type { KnobName } from '../src/domain/knob.ts';
+import { isSame } from './alarms.ts';
 import { type ActionName, actionOf, disabledReason, keyText } from './keymap.ts';
 import type { KeyName } from './keys.ts';
 import { isTooSmall, planOverview, planReplay } from './layout.ts';
@@ -13,7 +14,10 @@ import { problemText } from './toast.ts';
 
 /** Does what a pressed key means on the screen in front. A key without a meaning there does nothing. */
 export function pressKey(session: Session, key: KeyName, look: Look): void {
-  if (key === 'ctrl-c') return quit(session);
+  if (key === 'ctrl-c') {
+    session.knobs?.drop();
+    return quit(session);
+  }
   if (isTooSmall(session.size)) return key === 'q' ? quit(session) : undefined;
   const name = actionOf(session.front, key);
   if (name === null) return session.front === 'filter' ? typeInFilter(session, key) : undefined;
@@ -43,17 +47,17 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   clipUp: (session) => turnKnob(session, 'clip', 1),
   klDown: (session) => turnKnob(session, 'kl', -1),
   klUp: (session) => turnKnob(session, 'kl', 1),
-  nextKnob: (session) => session.knobs.select(1),
-  previousKnob: (session) => session.knobs.select(-1),
-  knobDown: (session) => turnKnob(session, session.knobs.selected, -1),
-  knobUp: (session) => turnKnob(session, session.knobs.selected, 1),
-  undo: (session) => {
-    const { run } = session;
-    if (run !== null) session.attempt(() => session.knobs.undo(run));
-  },
+  nextKnob: (session) => session.knobs?.select(1),
+  previousKnob: (session) => session.knobs?.select(-1),
+  knobDown: (session) => turnKnob(session, session.knobs?.selected ?? null, -1),
+  knobUp: (session) => turnKnob(session, session.knobs?.selected ?? null, 1),
+  undo: (session) => session.knobs?.undo(),
+  commit: (session) => session.knobs?.commit(),
+  drop: (session) => session.knobs?.drop(),
   filter: (session) => {
     session.filterInput = { text: session.list.view.filterText, problem: [] };
   },
+  eventEpisodes: showEventEpisodes,
   failure: (session) => changeList(session, () => session.list.nextFailure()),
   clear: (session) => changeList(session, () => session.list.clear()),
   accept: (session) => (session.question === null ? acceptFilter(session) : answer(session)),
@@ -94,16 +98,38 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   },
 };
 
+/** What a knob still shows with its preview is sent: the user has asked for it and not dropped it. */
 function quit(session: Session): void {
+  session.knobs?.commit();
   session.quitting = true;
   session.changed();
 }
 
-function turnKnob(session: Session, knob: KnobName, direction: 1 | -1): void {
-  const { run } = session;
-  const values = run?.snapshot().status?.knobs;
-  if (run === null || values === undefined) return;
-  session.attempt(() => session.knobs.turn(run, values, knob, direction));
+function turnKnob(session: Session, knob: KnobName | null, direction: 1 | -1): void {
+  const status = session.run?.snapshot().status ?? null;
+  if (status !== null && knob !== null) session.knobs?.turn(status, knob, direction);
+}
+
+/** Filters the list to the episodes of the newest event that names some, or of the one before that whose are shown. */
+function showEventEpisodes(session: Session): void {
+  const alarms = session.run?.snapshot().alarms ?? [];
+  const events = alarms.filter(({ episodes }) => episodes.length > 0);
+  const { shownEvent, list } = session;
+  const isShown = shownEvent !== null && shownEvent.filter === list.view.filterText;
+  const shown = isShown ? events.findIndex((event) => isSame(event, shownEvent.event)) : -1;
+  const event = events[(shown + 1) % Math.max(1, events.length)];
+  if (event === undefined) return;
+  const filter = `id:${event.episodes.join(',')}`;
+  try {
+    changeList(session, () => {
+      list.clear();
+      list.filterBy(filter);
+    });
+    session.shownEvent = { event, filter };
+    session.say(event.message);
+  } catch (thrown) {
+    session.say(problemText(thrown), 'bad');
+  }
 }
 
 function changeList(session: Session, change: () => void): void {

@@ -1,3 +1,6 @@
+import type { RunManifest } from '../src/domain/run.ts';
+import { untrusted } from './line.ts';
+
 /** Text for numbers that are not there: before the first iteration, or NaN. */
 export const MISSING = '--';
 
@@ -44,6 +47,11 @@ export function formatDuration(seconds: number): string {
   if (whole < 3600) return pair(whole, 60, 'm', 's');
   if (whole < 86_400) return pair(Math.floor(whole / 60), 60, 'h', 'm');
   return pair(Math.floor(whole / 3600), 24, 'd', 'h');
+}
+
+/** `demo-1@120`: a run and its iteration that another was branched from. */
+export function formatBranchPoint(parent: NonNullable<RunManifest['parent']>): string {
+  return `${untrusted(parent.run)}@${parent.iteration}`;
 }
 
 /** Wall-clock time of day `14:03:59`, of ms since the epoch, in local time. */

@@ -2,8 +2,11 @@ import type { RunState } from '../src/domain/run.ts';
 import { keysOf } from '../src/domain/table.ts';
 import type { KeyName } from './keys.ts';
 
-/** What the keys act on: the screen, or whatever lies over it. */
-export const SCREENS = ['overview', 'replay', 'runs', 'help', 'confirm', 'filter'] as const;
+/**
+ * What the keys act on: the screen, or whatever lies over it. `knob` is the overview while values of knobs wait to be sent:
+ * it has keys of its own, and all those of the overview that these leave free.
+ */
+export const SCREENS = ['overview', 'knob', 'replay', 'runs', 'help', 'confirm', 'filter'] as const;
 export type Screen = (typeof SCREENS)[number];
 
 /** What decides whether a key works just now. */
@@ -15,8 +18,10 @@ export interface KeyContext {
   readonly state: RunState | null;
   /** Rows in the list in front of the user. */
   readonly rows: number;
-  /** A knob was turned from here and can be put back. */
+  /** A change of a knob by a person can be put back. */
   readonly canUndo: boolean;
+  /** An event names the episodes that it is about. */
+  readonly eventEpisodes: boolean;
 }
 
 export interface KeyBinding {
@@ -108,9 +113,21 @@ export const KEYMAP = {
     keys: ['u'],
     screens: ['overview'],
     label: 'undo knob',
-    description: 'put the knob turned last back to its old value',
+    description: 'take back the newest change of a knob by a person; again: the one before',
     disabled: (context) =>
-      needsLiveRun(context) ?? (context.canUndo ? null : 'no knob was turned from this screen yet'),
+      needsLiveRun(context) ?? (context.canUndo ? null : 'no change of a knob is left to take back'),
+  },
+  commit: {
+    keys: ['enter'],
+    screens: ['knob'],
+    label: 'set now',
+    description: 'while a knob shows its preview: set it now',
+  },
+  drop: {
+    keys: ['escape', 'u'],
+    screens: ['knob'],
+    label: 'drop',
+    description: 'while a knob shows its preview: leave it as it is',
   },
   filter: {
     keys: ['/'],
@@ -125,6 +142,14 @@ export const KEYMAP = {
     label: 'failure type',
     description: 'show only the next failure type that has episodes, then all again',
     disabled: needsRun,
+  },
+  eventEpisodes: {
+    keys: ['o'],
+    screens: ['overview'],
+    label: 'event episodes',
+    description: 'show the episodes that the newest event names; again: of the one before',
+    disabled: (context) =>
+      needsRun(context) ?? (context.eventEpisodes ? null : 'no event has named episodes yet'),
   },
   down: {
     keys: ['j', 'down'],
@@ -233,11 +258,10 @@ export const ACTION_NAMES = keysOf(KEYMAP);
 
 /** What a key means on a screen, or null. */
 export function actionOf(screen: Screen, key: KeyName): ActionName | null {
-  return (
-    ACTION_NAMES.find(
-      (name) => bindingOf(name).screens.includes(screen) && bindingOf(name).keys.includes(key),
-    ) ?? null
+  const found = ACTION_NAMES.find(
+    (name) => bindingOf(name).screens.includes(screen) && bindingOf(name).keys.includes(key),
   );
+  return found ?? (screen === 'knob' ? actionOf('overview', key) : null);
 }
 
 /** The table's row of an action. */

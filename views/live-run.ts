@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { errorText, LabError } from '../src/domain/error.ts';
 import type { KnobValues } from '../src/domain/knob.ts';
 import {
@@ -5,17 +6,22 @@ import {
   type IterationMetrics,
   isFinal,
   type KnobChange,
+  type Preview,
   type RunEvent,
   type RunManifest,
   type RunStatus,
 } from '../src/domain/run.ts';
 import { type ControlClient, connectControl } from '../src/run/control-client.ts';
 import { openRunReader, type RunReader } from '../src/store/queries.ts';
-import { isRunLive, type RunPaths, readManifest } from '../src/store/run-directory.ts';
+import { isRunLive, type RunPaths, readManifest, runPaths } from '../src/store/run-directory.ts';
+import { addAlarms } from './alarms.ts';
+import { ParentCurve } from './parent-curve.ts';
 
 /** Ms between two looks at the run: four a second show a dead child well within a second. */
 const POLL_MS = 250;
 const EVENTS_SHOWN = 50;
+/** Events of before that are looked through for alarms when a run is opened. */
+const EVENTS_BEFORE = 5000;
 
 /** `connecting` until the first answer, `live` while it answers, `gone` when nobody listens any more. */
 type Connection = 'connecting' | 'live' | 'gone';
@@ -37,6 +43,10 @@ export interface RunSnapshot {
   readonly knobChanges: readonly KnobChange[];
   /** Newest first. */
   readonly events: readonly RunEvent[];
+  /** Those that somebody may want to come back to (`isAlarm`), however long ago; newest first. */
+  readonly alarms: readonly RunEvent[];
+  /** Of the run that this one was branched from, ascending; empty without one, or when it cannot be read. */
+  readonly parentIterations: readonly IterationMetrics[];
   /** Why the database cannot be read, or null. */
   readonly storeError: string | null;
 }
@@ -47,6 +57,8 @@ export interface RunSources {
   /** A process holds the run's lock. */
   isLive(): boolean;
   openReader(): RunReader;
+  /** Opens another run of the same runs directory; throws what opening it throws. */
+  openSibling(runId: string): RunReader;
   connect(manifest: RunManifest): Promise<ControlClient>;
   now(): number;
 }
@@ -57,6 +69,7 @@ export function runSources(paths: RunPaths): RunSources {
     readManifest: () => readManifest(paths),
     isLive: () => isRunLive(paths),
     openReader: () => openRunReader(paths),
+    openSibling: (runId) => openRunReader(runPaths(dirname(paths.root), runId)),
     connect: connectControl,
     now: Date.now,
   };
@@ -75,8 +88,11 @@ export class LiveRun {
   #timer: NodeJS.Timeout | null = null;
   #polling = false;
   #closed = false;
-  /** Knobs taken over since the run was last asked how it is: its answer may be older than they are. */
-  #taken: Partial<KnobValues> = {};
+  /** Changes of knobs since the run was last asked how it is: its answer may be older than they are. */
+  #taken: readonly KnobChange[] = [];
+  /** `knobsText` when the changes of knobs were read last. */
+  #knobsRead: string | null = null;
+  readonly #parent: ParentCurve | null;
 
   /** Throws what reading the manifest throws: `run-not-found`, `run-too-new`, `config-invalid`. */
   constructor(sources: RunSources) {
@@ -91,8 +107,12 @@ export class LiveRun {
       evaluations: [],
       knobChanges: [],
       events: [],
+      alarms: [],
+      parentIterations: [],
       storeError: null,
     };
+    const { parent } = this.#snapshot.manifest;
+    this.#parent = parent === null ? null : new ParentCurve(() => sources.openSibling(parent.run));
   }
 
   readonly snapshot = (): RunSnapshot => this.#snapshot;
@@ -136,12 +156,21 @@ export class LiveRun {
    * from the next look on: the next press of a key goes on from them. Rejects with what the run answers.
    */
   async set(knobs: Partial<KnobValues>): Promise<readonly KnobChange[]> {
-    if (this.#client === null) throw new LabError('run-not-live', { message: 'the run does not answer' });
-    const changes = await this.#client.set(knobs);
-    const { status } = this.#snapshot;
-    this.#taken = { ...this.#taken, ...Object.fromEntries(changes.map(({ knob, to }) => [knob, to])) };
-    if (status !== null && !this.#closed) this.#publish({ status });
+    const changes = await this.#connected().set(knobs);
+    this.#take(changes);
     return changes;
+  }
+
+  /** Puts the newest change of a knob by a person back; the snapshot has the value from then on. Rejects as `set` does. */
+  async undo(): Promise<KnobChange> {
+    const change = await this.#connected().undo();
+    this.#take([change]);
+    return change;
+  }
+
+  /** What knobs would do to the newest update. Rejects with the reason where nobody can say. */
+  async preview(knobs: Partial<KnobValues>): Promise<Preview> {
+    return await this.#connected().preview(knobs);
   }
 
   close(): void {
@@ -149,13 +178,29 @@ export class LiveRun {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#client?.close();
     this.#reader?.close();
+    this.#parent?.close();
     this.#client = null;
     this.#reader = null;
     this.#listeners.clear();
   }
 
+  #connected(): ControlClient {
+    if (this.#client === null) throw new LabError('run-not-live', { message: 'the run does not answer' });
+    return this.#client;
+  }
+
+  #take(changes: readonly KnobChange[]): void {
+    const { status } = this.#snapshot;
+    this.#taken = [...this.#taken, ...changes];
+    if (status !== null && !this.#closed) this.#publish({ status });
+  }
+
   #withTaken(status: RunStatus): RunStatus {
-    return { ...status, knobs: { ...status.knobs, ...this.#taken } };
+    const values = Object.fromEntries(this.#taken.map(({ knob, to }) => [knob, to]));
+    // What an undo leaves to be put back, the next answer says; until then one press more than there is to undo is refused
+    // by the run.
+    const newest = this.#taken.findLast(({ undo }) => !undo);
+    return { ...status, knobs: { ...status.knobs, ...values }, undoable: newest ?? status.undoable };
   }
 
   #publish(change: Partial<RunSnapshot>): void {
@@ -171,7 +216,7 @@ export class LiveRun {
         if (this.#closed) client.close();
         else this.#client = client;
       }
-      this.#taken = {};
+      this.#taken = [];
       const status = await this.#client?.status();
       if (status === undefined) return {};
       const { state, reason, attempt } = status;
@@ -198,15 +243,24 @@ export class LiveRun {
 
   #readStore(status: RunStatus | null): Partial<RunSnapshot> {
     try {
+      const before = this.#snapshot;
+      const opened = this.#reader === null;
       this.#reader ??= this.#sources.openReader();
       const reader = this.#reader;
       const iterations = this.#newestIterations(reader, status);
-      const changed = iterations !== this.#snapshot.iterations || this.#snapshot.storeError !== null;
+      const changed = iterations !== before.iterations || opened;
+      const knobs = knobsText(status);
+      const turned = changed || knobs === null || knobs !== this.#knobsRead;
+      this.#knobsRead = knobs;
+      const events = reader.events(opened ? EVENTS_BEFORE : EVENTS_SHOWN);
       return {
         iterations,
-        evaluations: changed ? reader.evaluations() : this.#snapshot.evaluations,
-        knobChanges: reader.knobChanges(),
-        events: reader.events(EVENTS_SHOWN),
+        evaluations: changed ? reader.evaluations() : before.evaluations,
+        // A schedule turns knobs at every iteration: reading all of them at every look would cost more and more.
+        knobChanges: turned ? reader.knobChanges() : before.knobChanges,
+        events: events.slice(0, EVENTS_SHOWN),
+        alarms: addAlarms(before.alarms, events),
+        parentIterations: this.#parent?.iterations(this.#sources.now()) ?? [],
         storeError: null,
       };
     } catch (thrown) {
@@ -225,4 +279,9 @@ export class LiveRun {
     const same = joined.length === seen.length && joined.at(-1)?.time === seen.at(-1)?.time;
     return same ? seen : joined;
   }
+}
+
+/** Changes whenever a knob was turned; null when the run does not say. */
+function knobsText(status: RunStatus | null): string | null {
+  return status === null ? null : JSON.stringify([status.knobs, status.undoable]);
 }

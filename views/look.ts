@@ -89,7 +89,12 @@ export interface Symbols {
   readonly ellipsis: string;
   readonly solid: string;
   readonly dashed: string;
+  readonly dotted: string;
   readonly warning: string;
+  /** Behind a knob that a schedule moves. */
+  readonly rising: string;
+  readonly falling: string;
+  readonly unmoved: string;
 }
 
 const UNICODE_SYMBOLS: Symbols = {
@@ -103,7 +108,11 @@ const UNICODE_SYMBOLS: Symbols = {
   ellipsis: '…',
   solid: '─',
   dashed: '┄',
+  dotted: '·',
   warning: '!',
+  rising: '↗',
+  falling: '↘',
+  unmoved: '~',
 };
 
 const ASCII_SYMBOLS: Symbols = {
@@ -117,7 +126,11 @@ const ASCII_SYMBOLS: Symbols = {
   ellipsis: '~',
   solid: '*',
   dashed: 'o',
+  dotted: '.',
   warning: '!',
+  rising: '~',
+  falling: '~',
+  unmoved: '~',
 };
 
 /** The symbols that this terminal can show. */

@@ -1,3 +1,4 @@
+import type { KnobDeskView } from './knob-desk.ts';
 import { isTooSmall } from './layout.ts';
 import type { Line } from './line.ts';
 import type { Look } from './look.ts';
@@ -9,6 +10,8 @@ import { drawRuns } from './screens/runs.ts';
 import { drawTooSmall } from './screens/too-small.ts';
 import type { Session } from './session.ts';
 
+const NO_KNOBS: KnobDeskView = { knobs: [], preview: null };
+
 /** The screen as it is now: one line a row, never more rows than the terminal has. */
 export function drawScreen(session: Session, look: Look): Line[] {
   const { size, keyContext: keys, toast, question, help, replay, run } = session;
@@ -19,10 +22,9 @@ export function drawScreen(session: Session, look: Look): Line[] {
     return drawReplay({ cursor: replay, toast, keys }, size, look);
   if (session.screen === 'overview' && run !== null) {
     const snapshot = run.snapshot();
-    const knobs = session.knobs.view(snapshot.status?.knobs ?? null);
     const model = {
       run: snapshot,
-      knobs,
+      knobs: session.knobs?.view(snapshot.status, snapshot.knobChanges) ?? NO_KNOBS,
       list: session.list.view,
       filterInput: session.filterInput,
       toast,

@@ -1,4 +1,4 @@
-import { isFinal } from '../src/domain/run.ts';
+import { isFinal, type RunEvent } from '../src/domain/run.ts';
 import type { ControlClient } from '../src/run/control-client.ts';
 import { listRuns, type RunListing, runPaths } from '../src/store/run-directory.ts';
 import { EpisodeList } from './episode-list.ts';
@@ -30,8 +30,10 @@ export interface Question extends Omit<ConfirmModel, 'keys'> {
 export class Session {
   readonly options: SessionOptions;
   readonly list = new EpisodeList();
-  /** Of the open run: what was turned in one run is not undone in another. */
-  knobs = new KnobDesk();
+  /** Of the open run. */
+  knobs: KnobDesk | null = null;
+  /** The event whose episodes were shown last, and the filter that shows them. */
+  shownEvent: { readonly event: RunEvent; readonly filter: string } | null = null;
   run: LiveRun | null = null;
   runId: string | null = null;
   screen: 'overview' | 'replay' | 'runs' = 'runs';
@@ -75,7 +77,8 @@ export class Session {
   get front(): Screen {
     if (this.question !== null) return 'confirm';
     if (this.filterInput !== null) return 'filter';
-    return this.help === null ? this.screen : 'help';
+    if (this.help !== null) return 'help';
+    return this.screen === 'overview' && this.knobs?.proposing === true ? 'knob' : this.screen;
   }
 
   get keyContext(): KeyContext {
@@ -86,7 +89,8 @@ export class Session {
       live: this.client !== null,
       state: snapshot === null || dead ? null : snapshot.manifest.state,
       rows: this.screen === 'runs' ? this.runs.length + 1 : this.list.view.rows.length,
-      canUndo: this.knobs.canUndo,
+      canUndo: this.knobs?.sending === true || (snapshot?.status?.undoable ?? null) !== null,
+      eventEpisodes: snapshot?.alarms.some(({ episodes }) => episodes.length > 0) ?? false,
     };
   }
 
@@ -126,13 +130,16 @@ export class Session {
     const openSources =
       this.options.openSources ?? ((id) => runSources(runPaths(this.options.runsDirectory, id)));
     const run = new LiveRun(openSources(runId));
+    // Before the connection to the run that it was meant for is closed.
+    this.knobs?.commit();
     this.run?.close();
     this.run = run;
     this.runId = runId;
     this.screen = 'overview';
     this.replay = null;
     this.question = null;
-    this.knobs = new KnobDesk();
+    this.shownEvent = null;
+    this.knobs = new KnobDesk(run, this);
     this.list.clear();
     run.subscribe(() => this.#refresh());
     run.start();
@@ -162,6 +169,7 @@ export class Session {
 
   close(): void {
     if (this.#toastTimer !== null) clearTimeout(this.#toastTimer);
+    this.knobs?.drop();
     this.run?.close();
     this.#listeners.clear();
   }

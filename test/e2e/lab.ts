@@ -42,23 +42,23 @@ export class Lab {
     return terminal;
   }
 
-  /** Path of a config for a tiny run. */
-  writeConfig(): string {
+  /** Path of a config for a tiny run; `more` are further lines of it. */
+  writeConfig(more = ''): string {
     const file = join(this.#root, 'tiny.yaml');
-    writeFileSync(file, CONFIG);
+    writeFileSync(file, `${CONFIG}${more}\n`);
     return file;
   }
 
   /** Starts a tiny run in the background. */
-  async startRun(): Promise<void> {
-    const { code, stderr } = await runCli(
-      'run',
-      this.writeConfig(),
-      '--detach',
-      '--runs',
-      this.runsDirectory,
-    );
-    if (code !== 0) throw new Error(`the run did not start: ${stderr}`);
+  async startRun(more = ''): Promise<void> {
+    await this.cli('run', this.writeConfig(more), '--detach');
+  }
+
+  /** Runs `agentrl-lab …args` on these runs to its end; what it printed. */
+  async cli(...args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await runCli(...args, '--runs', this.runsDirectory);
+    if (code !== 0) throw new Error(`agentrl-lab ${args.join(' ')} failed: ${stderr}`);
+    return stdout.trim();
   }
 
   /** The only run there is. */

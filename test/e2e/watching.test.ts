@@ -54,13 +54,20 @@ describe.each(SIZES)('watching a run on $columns x $rows', (size) => {
     await terminal.until('it goes on', (screen) => iterationOn(screen) > iterationOn(paused) + 1);
   });
 
-  it('the clip and KL keys turn the knobs, say from when, and mark the charts', async () => {
+  it('the clip and KL keys show what they would do, turn the knobs, say from when, and mark the charts', async () => {
     const before = (await lab.status()).knobs;
     terminal.press('clipUp');
+    await terminal.shows(
+      /clip [\d.]+ → [\d.]+\? {2}clipped [\d.]+% → [\d.]+% {2}KL \S+ → \S+ {2}on update \d+/u,
+    );
+    expect((await lab.status()).knobs.clip).toBe(before.clip);
+    // Left alone, it is set.
     const taken = await terminal.shows(/clip [\d.]+ → [\d.]+ from iteration \d+, minibatch \d+/u);
     const [, to] = /clip [\d.]+ → ([\d.]+) from/u.exec(taken) ?? [];
     expect(taken).toContain(`[ ] clip ${to} `);
     terminal.press('klUp');
+    await terminal.shows(/KL coefficient [\d.e-]+ → [\d.e-]+\?/u);
+    terminal.press('commit');
     await terminal.shows(/KL coefficient [\d.e-]+ → [\d.e-]+ from iteration \d+, minibatch \d+/u);
     const { clip } = (await lab.status()).knobs;
     expect(clip).toBeGreaterThan(before.clip);
@@ -69,6 +76,20 @@ describe.each(SIZES)('watching a run on $columns x $rows', (size) => {
     expect(screen.split('\n').filter((row) => row.includes('┊')).length).toBeGreaterThanOrEqual(4);
     terminal.press('undo');
     await terminal.shows(/undone: KL coefficient/u);
+  });
+
+  it('Esc leaves a knob as it is, and u takes back what an earlier screen has turned', async () => {
+    const { knobs, undoable } = await lab.status();
+    terminal.press('clipUp');
+    await terminal.shows(/clip [\d.]+ → [\d.]+\?/u);
+    terminal.press('drop');
+    await terminal.until('the knobs are shown again', (screen) => /clip [\d.]+ {3}\{ \}/u.test(screen));
+    expect(undoable).toMatchObject({ knob: 'clip', to: knobs.clip, undo: false });
+    terminal.press('undo');
+    await terminal.shows(/undone: clip [\d.]+ → [\d.]+ from/u);
+    const after = await lab.status();
+    expect(after.knobs.clip).toBe(undoable?.from);
+    expect(after.undoable).toBeNull();
   });
 
   it('a mistake in a filter is shown with a caret under it, and stays to be mended', async () => {

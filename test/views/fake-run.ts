@@ -10,6 +10,8 @@ import type {
   ChildStatus,
   IterationMetrics,
   KnobChange,
+  Preview,
+  RunEvent,
   RunManifest,
   RunStatus,
 } from '../../src/domain/run.ts';
@@ -40,9 +42,45 @@ export function manifestOf(change: Partial<RunManifest> = {}): RunManifest {
     attempt: 1,
     socket: '/nonexistent/control.sock',
     pid: process.pid,
+    parent: null,
     ...change,
   };
 }
+
+export function eventOf(change: Partial<RunEvent> = {}): RunEvent {
+  return {
+    time: START,
+    level: 'info',
+    kind: 'started',
+    subject: 'run',
+    message: 'started',
+    episodes: [],
+    ...change,
+  };
+}
+
+export function changeOf(change: Partial<KnobChange> = {}): KnobChange {
+  return {
+    time: START,
+    who: 'ann@box',
+    knob: 'clip',
+    from: 0.2,
+    to: 0.22,
+    iteration: 20,
+    minibatch: 3,
+    undo: false,
+    ...change,
+  };
+}
+
+/** What every preview of the fake run says. */
+export const PREVIEW: Preview = {
+  iteration: 41,
+  minibatches: 8,
+  samples: 4096,
+  now: { clipFraction: 0.241, kl: 0.0211 },
+  wouldBe: { clipFraction: 0.2134, kl: 0.0242 },
+};
 
 export function childOf(change: Partial<ChildStatus> = {}): ChildStatus {
   return {
@@ -56,6 +94,7 @@ export function childOf(change: Partial<ChildStatus> = {}): ChildStatus {
     slots: 7000,
     busySlots: 6990,
     rssMiB: 900,
+    provider: 'cpu',
     ...change,
   };
 }
@@ -81,6 +120,8 @@ export function statusOf(change: Partial<RunStatus> = {}): RunStatus {
     queuedSteps: 1000,
     batchSteps: 8000,
     knobs: initialKnobs(),
+    scheduled: [],
+    undoable: null,
     children: [childOf(), childOf({ role: 'trainer', slots: 0, busySlots: 0, rssMiB: 300 })],
     ...change,
   };
@@ -110,7 +151,11 @@ export function metricsOf(iteration: number, change: Partial<IterationMetrics> =
     heldOutGreedy: null,
     heldOutGreedyByFamily: {},
     kl: 0.02 + 0.01 * Math.sin(iteration / 2),
+    klK1: 0.019,
+    klK3: 0.0213,
     klCoefficient: 0.05,
+    learningRate: 0.001,
+    entropyCoefficient: 0.01,
     clipFraction: 0.1 + 0.05 * Math.cos(iteration / 3),
     entropy: 2,
     policyLoss: 0,
@@ -118,6 +163,8 @@ export function metricsOf(iteration: number, change: Partial<IterationMetrics> =
     explainedVariance: 0.5,
     gradientNorm: 1,
     staleness: 0.5,
+    stalest: 2,
+    staleSteps: 0,
     minibatches: 36,
     stoppedEarly: false,
     sampleS: 2,
@@ -209,6 +256,11 @@ export class FakeRun {
   knobs: KnobValues = initialKnobs();
   /** How long the trainer takes to take a knob over, ms. */
   knobDelayMs = 0;
+  /** Why there is no preview, or null. */
+  previewRefused: string | null = null;
+  /** Held back, previews are answered when this resolves. */
+  previewGate: Promise<unknown> = Promise.resolve();
+  readonly #turns: KnobChange[] = [];
   readonly #server: ControlServer;
   readonly #lock: { release(): void };
 
@@ -229,13 +281,7 @@ export class FakeRun {
     for (let iteration = 1; iteration <= fill.iterations; iteration += 1) {
       run.store.appendIteration(metricsOf(iteration));
     }
-    run.store.appendEvent({
-      time: START,
-      level: 'info',
-      kind: 'started',
-      subject: 'run',
-      message: 'started',
-    });
+    run.store.appendEvent(eventOf());
     if (fill.episodes > 0) appendEpisodes(run.store, 1, fill.episodes);
     await run.#server.listen();
     return run;
@@ -257,7 +303,7 @@ export class FakeRun {
     if (request.command !== 'status') this.requests.push(request);
     switch (request.command) {
       case 'status':
-        return { ...this.status, knobs: this.knobs };
+        return { ...this.status, knobs: this.knobs, undoable: this.#turns.at(-1) ?? null };
       case 'pause':
         this.status = { ...this.status, state: request.now ? 'paused' : 'pausing' };
         return null;
@@ -266,6 +312,13 @@ export class FakeRun {
         return null;
       case 'set':
         return await this.#set(request.knobs, request.who);
+      case 'undo':
+        return this.#undo(request.who);
+      case 'preview':
+        await this.previewGate;
+        if (this.previewRefused !== null) throw new LabError('usage', { message: this.previewRefused });
+        return PREVIEW;
+      case 'schedule':
       case 'stop':
       case 'checkpoint':
         return null;
@@ -279,11 +332,22 @@ export class FakeRun {
       if (to === undefined) return [];
       checkKnob(knob, to);
       const { iteration } = this.status;
-      return [{ time: START, who, knob, from: this.knobs[knob], to, iteration, minibatch: 3 }];
+      return [changeOf({ who, knob, from: this.knobs[knob], to, iteration })];
     });
     if (changes.length === 0) throw new LabError('knob-invalid', { message: 'no knob was given' });
     for (const change of changes) this.store.appendKnobChange(change);
+    this.#turns.push(...changes);
     this.knobs = { ...this.knobs, ...knobs };
     return changes;
+  }
+
+  #undo(who: string): KnobChange {
+    const last = this.#turns.pop();
+    if (last === undefined) throw new LabError('usage', { message: 'there is nothing to undo' });
+    const { knob, from: to, to: from } = last;
+    const change = changeOf({ who, knob, from, to, iteration: this.status.iteration, undo: true });
+    this.store.appendKnobChange(change);
+    this.knobs = { ...this.knobs, [knob]: to };
+    return change;
   }
 }

@@ -11,7 +11,14 @@ import {
   SCREENS,
 } from '../../views/keymap.ts';
 
-const LIVE: KeyContext = { hasRun: true, live: true, state: 'running', rows: 5, canUndo: true };
+const LIVE: KeyContext = {
+  hasRun: true,
+  live: true,
+  state: 'running',
+  rows: 5,
+  canUndo: true,
+  eventEpisodes: true,
+};
 
 describe('the key table', () => {
   it('gives a key at most one meaning on a screen', () => {
@@ -33,8 +40,16 @@ describe('the key table', () => {
     expect(actionOf('overview', 'x')).toBeNull();
   });
 
+  it('gives a waiting knob keys of its own, and leaves it those of the overview', () => {
+    expect(actionOf('overview', 'enter')).toBe('open');
+    expect(actionOf('knob', 'enter')).toBe('commit');
+    expect(actionOf('knob', 'u')).toBe('drop');
+    expect(actionOf('knob', ']')).toBe('clipUp');
+    expect(actionOf('knob', 'x')).toBeNull();
+  });
+
   it('has a way out of every screen', () => {
-    const ways = new Set<string>(['back', 'quit', 'cancel']);
+    const ways = new Set<string>(['back', 'quit', 'cancel', 'drop']);
     for (const screen of SCREENS) {
       const names = ACTION_NAMES.filter((name) => bindingOf(name).screens.includes(screen));
       expect(names.some((name) => ways.has(name))).toBe(true);
@@ -50,7 +65,10 @@ describe('the key table', () => {
     expect(disabledReason('stop', { ...LIVE, hasRun: false })).toBe('no run is open');
     expect(disabledReason('open', { ...LIVE, rows: 0 })).toBe('there is nothing to open yet');
     expect(disabledReason('undo', { ...LIVE, canUndo: false })).toBe(
-      'no knob was turned from this screen yet',
+      'no change of a knob is left to take back',
+    );
+    expect(disabledReason('eventEpisodes', { ...LIVE, eventEpisodes: false })).toBe(
+      'no event has named episodes yet',
     );
   });
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readManifest, writeManifest } from '../../src/store/run-directory.ts';
 import { LiveRun, runSources } from '../../views/live-run.ts';
-import { childOf, FakeRun, manifestOf, metricsOf, statusOf } from './fake-run.ts';
+import { childOf, eventOf, FakeRun, manifestOf, metricsOf, statusOf } from './fake-run.ts';
 
 let fake: FakeRun;
 let live: LiveRun;
@@ -15,6 +15,15 @@ afterEach(async () => {
   live.close();
   await fake.remove();
 });
+
+/** The fake run as its own parent: a database beside the branch's. */
+function branchOf(run: string): LiveRun {
+  const sources = runSources(fake.paths);
+  return new LiveRun({
+    ...sources,
+    readManifest: () => ({ ...sources.readManifest(), parent: { run, iteration: 2 } }),
+  });
+}
 
 describe('LiveRun', () => {
   it('knows the run after one look', async () => {
@@ -104,5 +113,45 @@ describe('LiveRun', () => {
     expect(run.snapshot()).toMatchObject({ storeError: null });
     expect(run.snapshot().iterations).toHaveLength(3);
     run.close();
+  });
+
+  it('has a knob in its snapshot as soon as it is turned and taken back, and reads the changes', async () => {
+    await live.poll();
+    await live.set({ clip: 0.3 });
+    expect(live.snapshot().status).toMatchObject({ knobs: { clip: 0.3 }, undoable: { to: 0.3 } });
+    await live.poll();
+    expect(live.snapshot().knobChanges).toHaveLength(1);
+    await live.undo();
+    expect(live.snapshot().status?.knobs.clip).toBe(0.2);
+    await live.poll();
+    expect(live.snapshot().status?.undoable).toBeNull();
+    expect(live.snapshot().knobChanges.map(({ undo }) => undo)).toEqual([false, true]);
+  });
+
+  it('keeps events that name episodes although many have come since', async () => {
+    fake.store.appendEvent(eventOf({ kind: 'kl-stop', episodes: ['e1'] }));
+    await live.poll();
+    for (let index = 0; index < 60; index += 1) fake.store.appendEvent(eventOf());
+    fake.store.appendEvent(eventOf({ kind: 'update-rolled-back', message: 'second' }));
+    await live.poll();
+    await live.poll();
+    expect(live.snapshot().alarms.map(({ kind }) => kind)).toEqual(['update-rolled-back', 'kl-stop']);
+    expect(live.snapshot().events).toHaveLength(50);
+  });
+
+  describe('of a branch', () => {
+    it('has the curve of the parent', async () => {
+      const branch = branchOf('demo-1');
+      await branch.poll();
+      expect(branch.snapshot().parentIterations.map(({ iteration }) => iteration)).toEqual([1, 2, 3]);
+      branch.close();
+    });
+
+    it.each(['gone', '../evil'])('goes without when the parent cannot be read: %s', async (parent) => {
+      const branch = branchOf(parent);
+      await branch.poll();
+      expect(branch.snapshot()).toMatchObject({ parentIterations: [], storeError: null, connection: 'live' });
+      branch.close();
+    });
   });
 });

@@ -1,10 +1,12 @@
+import { EventEmitter, once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createRunDirectory, runPaths, writeManifest } from '../../src/store/run-directory.ts';
 import { pressKey } from '../../views/actions.ts';
 import { lineWidth } from '../../views/line.ts';
 import type { Look } from '../../views/look.ts';
 import { drawScreen } from '../../views/screen.ts';
 import { Session } from '../../views/session.ts';
-import { appendEpisodes, childOf, FakeRun, statusOf } from './fake-run.ts';
+import { appendEpisodes, childOf, eventOf, FakeRun, manifestOf, statusOf } from './fake-run.ts';
 import { BLOCK, BRAILLE, PLAIN, textOf } from './looks.ts';
 
 let fake: FakeRun;
@@ -38,6 +40,7 @@ function screen(look: Look = BRAILLE): string[] {
 
 const SCREENS: Readonly<Record<string, readonly string[]>> = {
   overview: [],
+  'proposed knobs': [']', '}'],
   'filter line': ['/', 'b', 'a', 'd', ':', '1', 'enter'],
   replay: ['enter', 'j'],
   help: ['?'],
@@ -141,17 +144,23 @@ describe('the overview', () => {
 });
 
 describe('keys of the overview', () => {
-  it('turns the clip knob at once and says when the trainer took it over', async () => {
-    fake.knobDelayMs = 50;
+  it('shows what a clip knob would do before it is sent, and sends it on Enter', async () => {
     press(']', ']');
-    expect(screen().join('\n')).toContain('[ ] clip 0.2 → 0.24');
-    await until(() => session.toast !== null && fake.knobs.clip === 0.24);
-    expect(session.toast?.text).toMatch(/^clip 0\.2\d? → 0\.2\d from iteration 41, minibatch 3$/u);
-    expect(fake.requests).toMatchObject([
-      { command: 'set', knobs: { clip: 0.22 } },
-      { command: 'set', knobs: { clip: 0.24 } },
-    ]);
-    await until(() => session.run?.snapshot().knobChanges.length === 2);
+    expect(screen()[11]).toBe('[ ] clip 0.2 → 0.24?  asking the trainer');
+    expect(screen().at(-1)).toMatch(/^Enter set now {2}Esc drop {2}/u);
+    await until(() => !screen()[11]?.includes('asking'));
+    expect(screen()[11]).toBe(
+      '[ ] clip 0.2 → 0.24?  clipped 24.1% → 21.3%  KL 0.0211 → 0.0242  on update 41',
+    );
+    expect(fake.requests).toMatchObject([{ command: 'preview', knobs: { clip: 0.24 } }]);
+    fake.knobDelayMs = 50;
+    press('enter');
+    expect(screen()[11]).toContain('[ ] clip 0.2 → 0.24   { }');
+    await until(() => session.toast !== null);
+    expect(session.toast?.text).toBe('clip 0.2 → 0.24 from iteration 41, minibatch 3');
+    expect(fake.requests.slice(1)).toMatchObject([{ command: 'set', knobs: { clip: 0.24 } }]);
+    expect(session.screen).toBe('overview');
+    await until(() => session.run?.snapshot().knobChanges.length === 1);
     await until(() =>
       screen()
         .slice(3, 11)
@@ -159,15 +168,118 @@ describe('keys of the overview', () => {
     );
   });
 
-  it('turns the KL coefficient and any selected knob, and puts the last back', async () => {
+  it('sends a proposed knob by itself when the keys rest', async () => {
     press('}');
     await until(() => fake.knobs.kl === 0.075);
-    press('tab', '+');
-    // Before the run has answered: it means the turn that is still on its way.
-    press('u');
+    expect(fake.requests.map(({ command }) => command)).toEqual(['preview', 'set']);
+    expect(session.front).toBe('overview');
+  });
+
+  it('says why there is no preview, and sends all the same', async () => {
+    fake.previewRefused = 'no update was made yet';
+    press(']');
+    await until(() => screen()[11]?.includes('no preview: no update was made yet') === true);
+    await until(() => session.toast !== null);
+    expect(session.toast?.text).toBe(
+      'clip 0.2 → 0.22 from iteration 41, minibatch 3 (no preview: no update was made yet)',
+    );
+  });
+
+  it('drops a proposed knob on Escape and on u, without touching the filter', async () => {
+    press('/', ...Array.from('steps>1'), 'enter', ']', 'escape');
+    expect(screen()[11]).toContain('[ ] clip 0.2   {');
+    expect(session.list.view.filterText).toBe('steps>1');
+    press(']', '}', 'u');
+    expect(session.front).toBe('overview');
+    // Moved there and back is no change either.
+    press(']', '[');
+    expect(session.front).toBe('overview');
+    press('escape');
+    expect(session.list.view.filterText).toBe('');
+    await session.run?.poll();
+    expect(fake.requests).toEqual([]);
+  });
+
+  it('sends several proposed knobs together, with one preview of all', async () => {
+    press(']', '}');
+    await until(() => fake.requests.length === 1);
+    press('enter');
+    await until(() => fake.knobs.clip === 0.22);
+    const knobs = { clip: 0.22, kl: 0.075 };
+    expect(fake.requests).toMatchObject([
+      { command: 'preview', knobs },
+      { command: 'set', knobs },
+    ]);
+  });
+
+  it('asks again for values that were moved while the trainer thought about others', async () => {
+    const gate = new EventEmitter();
+    fake.previewGate = once(gate, 'open');
+    press(']');
+    await until(() => fake.requests.length === 1);
+    press(']');
+    gate.emit('open');
+    await until(() => screen()[11]?.includes('clipped') === true);
+    expect(fake.requests).toMatchObject([{ knobs: { clip: 0.22 } }, { knobs: { clip: 0.24 } }]);
+    press('escape');
+  });
+
+  it('turns knobs without a preview at once, and takes back what is still on its way', async () => {
+    fake.knobDelayMs = 50;
+    press('tab', '+', 'u');
     await until(() => session.toast?.text.startsWith('undone: ') === true);
-    expect(fake.requests.slice(-2)).toMatchObject([{ knobs: { value: 0.75 } }, { knobs: { value: 0.5 } }]);
+    expect(session.toast?.text).toBe('undone: value coefficient 0.75 → 0.5 from iteration 41, minibatch 3');
+    expect(fake.requests).toMatchObject([{ command: 'set', knobs: { value: 0.75 } }, { command: 'undo' }]);
     expect(fake.knobs.value).toBe(0.5);
+  });
+
+  it('takes back what was turned before this screen was opened, by anybody', async () => {
+    press(']', 'enter');
+    await until(() => fake.knobs.clip === 0.22);
+    session.close();
+    session = new Session({ runsDirectory: fake.runsDirectory, startRun: async () => 'demo-1' });
+    session.open('demo-1');
+    await until(() => session.keyContext.canUndo);
+    press('u');
+    await until(() => fake.knobs.clip === 0.2);
+    await until(() => !session.keyContext.canUndo);
+    press('u');
+    expect(session.toast?.text).toBe('u does nothing now: no change of a knob is left to take back');
+  });
+
+  it('sends what is proposed when the screen is left with q, and not with Ctrl-C', async () => {
+    press(']', 'ctrl-c');
+    await session.run?.poll();
+    expect(fake.requests).toEqual([]);
+    press(']', 'q');
+    session.close();
+    await until(() => fake.requests.length > 0);
+    expect(fake.requests).toMatchObject([{ command: 'set', knobs: { clip: 0.22 } }]);
+  });
+
+  it('shows the episodes of events with o, the newest event first, and says which', async () => {
+    expect(session.keyContext.eventEpisodes).toBe(false);
+    const kind = 'update-rolled-back';
+    const subject = 'trainer';
+    fake.store.appendEvent(eventOf({ kind: 'kl-stop', subject, message: 'update 9', episodes: ['e5'] }));
+    // After every row of metrics, whenever this test runs.
+    const time = Date.UTC(2100, 0, 1);
+    fake.store.appendEvent(
+      eventOf({ time, kind, subject, level: 'error', message: 'update 11', episodes: ['e14', 'e12'] }),
+    );
+    await until(() => session.keyContext.eventEpisodes);
+    expect(screen()[2]).toBe(' ! o: episodes; update 11');
+    expect(screen()[22]).toMatch(/ERROR trainer: update 11 .* o its 2 episodes$/u);
+    press('f', 'o');
+    expect(session.list.view.rows.map(({ id }) => id)).toEqual(['e14', 'e12']);
+    expect(screen()[12]).toContain('filter id:e14,e12');
+    expect(session.toast?.text).toBe('update 11');
+    press('o');
+    expect(session.list.view.rows.map(({ id }) => id)).toEqual(['e5']);
+    press('o');
+    expect(session.list.view.filterText).toBe('id:e14,e12');
+    press('escape', 'o');
+    expect(session.list.view.filterText).toBe('id:e14,e12');
   });
 
   it('says that a knob is at its end instead of sending', async () => {
@@ -324,6 +436,15 @@ describe('help', () => {
     expect(session.help).toBeNull();
   });
 
+  it('explains the keys of a knob that shows its preview, and the signs of the overview', () => {
+    session.resize({ columns: 120, rows: 60 });
+    press('?');
+    const text = screen().join('\n');
+    expect(text).toContain('while a knob shows its preview: set it now');
+    expect(text).toMatch(/↗ ↘ ~ +behind a knob: the config's schedule moves it/u);
+    expect(text).toMatch(/┇ +through the charts: an update was rolled back/u);
+  });
+
   it('scrolls on a small screen no further than its end', () => {
     session.resize({ columns: 40, rows: 10 });
     press('?', 'G');
@@ -343,6 +464,16 @@ describe('the list of runs', () => {
     expect(session.screen).toBe('overview');
     press('r', 'enter');
     expect(session.screen).toBe('overview');
+  });
+
+  it('says what a run was branched from', () => {
+    const paths = runPaths(fake.runsDirectory, 'second');
+    createRunDirectory(paths);
+    writeManifest(paths, manifestOf({ id: 'second', parent: { run: 'demo-1', iteration: 12 } }));
+    press('r');
+    expect(screen().some((line) => / second .* {2}of demo-1@12$/u.test(line))).toBe(true);
+    session.resize({ columns: 120, rows: 40 });
+    expect(screen().some((line) => / second .* {2}branch of demo-1@12$/u.test(line))).toBe(true);
   });
 
   it('starts the demo run and opens it', async () => {

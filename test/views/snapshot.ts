@@ -13,6 +13,8 @@ export function snapshotOf(change: Partial<RunSnapshot> = {}): RunSnapshot {
     evaluations: [],
     knobChanges: [],
     events: [],
+    alarms: [],
+    parentIterations: [],
     storeError: null,
     ...change,
   };

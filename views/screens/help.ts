@@ -2,6 +2,7 @@ import { ACTION_NAMES, bindingOf, disabledReason, type KeyContext, keyText, type
 import type { Size } from '../layout.ts';
 import { fit, fitLine, type Line, seg } from '../line.ts';
 import { type Look, symbolsOf } from '../look.ts';
+import { markSigns } from '../widgets/chart.ts';
 import { drawFooter } from '../widgets/footer.ts';
 
 /** What help shows: the keys of one screen. */
@@ -34,7 +35,10 @@ export function helpScrollLimit(model: HelpModel, size: Size, look: Look): numbe
 }
 
 function helpLines(model: HelpModel, look: Look): Line[] {
-  return ACTION_NAMES.filter((name) => bindingOf(name).screens.includes(model.of)).map((name): Line => {
+  // A knob that shows its preview is a matter of a second: its keys are explained with those of the screen below.
+  const screens: readonly Screen[] = model.of === 'overview' ? ['overview', 'knob'] : [model.of];
+  const names = ACTION_NAMES.filter((name) => screens.some((one) => bindingOf(name).screens.includes(one)));
+  const lines = names.map((name): Line => {
     const { keys, description } = bindingOf(name);
     const reason = disabledReason(name, model.keys);
     return [
@@ -43,4 +47,18 @@ function helpLines(model: HelpModel, look: Look): Line[] {
       ...(reason === null ? [] : [seg(` (not now: ${reason})`, 'warn')]),
     ];
   });
+  return model.of === 'overview' ? [...lines, [], ...signLines(look)] : lines;
+}
+
+/** What the signs on the overview mean that do not explain themselves. */
+function signLines(look: Look): Line[] {
+  const { rising, falling, unmoved, dotted } = symbolsOf(look);
+  const trends = [...new Set([rising, falling, unmoved])].join(' ');
+  const { knob, trouble } = markSigns(look);
+  return [
+    [trends, "behind a knob: the config's schedule moves it; turning it ends that, undo takes it up again"],
+    [knob, 'through the charts: a knob was turned, not by the schedule'],
+    [trouble, 'through the charts: an update was rolled back'],
+    [dotted, 'on the charts: the run that this one was branched from'],
+  ].map(([sign = '', meaning = '']): Line => [seg(fit(sign, KEYS_WIDTH, look), 'accent'), seg(meaning)]);
 }

@@ -1,6 +1,6 @@
 import type { EpisodeListView } from '../episode-list.ts';
 import type { KeyContext } from '../keymap.ts';
-import type { KnobView } from '../knob-desk.ts';
+import type { KnobDeskView } from '../knob-desk.ts';
 import { planOverview, type Size } from '../layout.ts';
 import { fitLine, type Line, seg, textWidth, untrusted } from '../line.ts';
 import type { RunSnapshot } from '../live-run.ts';
@@ -21,7 +21,7 @@ export interface FilterInput {
 /** Everything the overview shows. */
 export interface OverviewModel {
   readonly run: RunSnapshot;
-  readonly knobs: readonly KnobView[];
+  readonly knobs: KnobDeskView;
   readonly list: EpisodeListView;
   readonly filterInput: FilterInput | null;
   readonly toast: Toast | null;
@@ -35,6 +35,7 @@ export function drawOverview(model: OverviewModel, size: Size, look: Look): Line
   const plan = planOverview(size);
   const grid = { width, columns: plan.chartColumns, height: plan.chartHeight };
   const event = run.events[0] ?? null;
+  const footer = filterInput !== null ? 'filter' : model.knobs.preview === null ? 'overview' : 'knob';
   return [
     ...drawHeader(run, width, plan.header, look),
     ...drawRunCharts(run, grid, look),
@@ -46,7 +47,7 @@ export function drawOverview(model: OverviewModel, size: Size, look: Look): Line
       ? drawProblem(filterInput.problem, width, plan.listRows, look)
       : drawListRows(list, width, plan.listRows, look)),
     drawMessageRow({ toast: model.toast, event, now: run.now }, width, look),
-    drawFooter(filterInput === null ? 'overview' : 'filter', model.keys, width, look),
+    drawFooter(footer, model.keys, width, look),
   ];
 }
 

@@ -1,5 +1,5 @@
 import type { RunListing } from '../../src/store/run-directory.ts';
-import { formatClock } from '../format.ts';
+import { formatBranchPoint, formatClock } from '../format.ts';
 import type { KeyContext } from '../keymap.ts';
 import { type Size, scrollTo } from '../layout.ts';
 import { fit, fitLine, type Line, seg, untrusted } from '../line.ts';
@@ -20,6 +20,10 @@ export interface RunsModel {
 }
 
 const FRAME_ROWS = 5;
+/** From this width on there is room for `branch of`, and not only `of`. */
+const ROOMY = 100;
+/** Columns of the longest id that is not cut. */
+const ID_WIDTH = 28;
 
 /** Rows of the list on a screen. */
 export function runsHeight(size: Size): number {
@@ -31,7 +35,11 @@ export function drawRuns(model: RunsModel, size: Size, look: Look): Line[] {
   const width = size.columns;
   const rows = runsHeight(size);
   const first = scrollTo(model.selected, Math.max(0, model.selected - Math.floor(rows / 2)), rows);
-  const entries = [startEntry(model), ...model.runs.map((run) => runEntry(run, look))];
+  const idWidth = Math.min(ID_WIDTH, Math.max(0, ...model.runs.map(({ id }) => id.length)));
+  const entries = [
+    startEntry(model),
+    ...model.runs.map((run) => runEntry(run, { id: idWidth, all: width }, look)),
+  ];
   const top = Math.max(0, Math.min(first, entries.length - rows));
   const live = model.runs.filter((run) => run.live).length;
   return [
@@ -66,22 +74,25 @@ function startEntry(model: RunsModel): Line {
   return [seg('start the demo run', 'bold'), seg('  (Enter)', 'dim')];
 }
 
-function runEntry(run: RunListing, look: Look): Line {
-  const id = fit(run.id, 28, look);
+function runEntry(run: RunListing, widths: { readonly id: number; readonly all: number }, look: Look): Line {
+  const id = fit(run.id, widths.id, look);
   if (run.manifest === null) return [seg(id), seg(` ! ${untrusted(run.error ?? 'cannot be read')}`, 'bad')];
-  const { state, reason, createdAt, attempt } = run.manifest;
+  const { state, reason, createdAt, attempt, parent } = run.manifest;
+  const branch = widths.all < ROOMY ? 'of' : 'branch of';
   const date = new Date(createdAt);
-  const day = `${date.getFullYear()}-${date.getMonth() + 1}-${date.getDate()} ${formatClock(createdAt)}`;
+  const day = `${date.getFullYear()}-${date.getMonth() + 1}-${date.getDate()} ${formatClock(createdAt).slice(0, 5)}`;
   // The manifest of a killed run still says "running": the lock knows better.
   const shown =
     run.live || state === 'stopped' || state === 'finished' || state === 'failed' ? state : 'dead';
   return [
     seg(`${id} `),
     seg(
-      fit(run.live ? `${shown} (live)` : shown, 16, look),
+      fit(run.live ? `${shown} (live)` : shown, 15, look),
       run.live ? 'good' : shown === 'dead' ? 'bad' : 'dim',
     ),
-    seg(` ${fit(day, 19, look)}`),
-    seg(`  attempt ${attempt}${reason === null ? '' : `  ${untrusted(reason)}`}`, 'dim'),
+    seg(` ${fit(day, 16, look)}`),
+    ...(attempt === 1 ? [] : [seg(`  attempt ${attempt}`, 'dim')]),
+    ...(parent === null ? [] : [seg(`  ${branch} ${formatBranchPoint(parent)}`, 'accent')]),
+    ...(reason === null ? [] : [seg(`  ${untrusted(reason)}`, 'dim')]),
   ];
 }

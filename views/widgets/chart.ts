@@ -1,19 +1,43 @@
-import { fit, fitLine, type Line, lineWidth, type Segment, seg, spread, textWidth } from '../line.ts';
+import {
+  fit,
+  fitLine,
+  joinFitting,
+  type Line,
+  lineWidth,
+  type Segment,
+  seg,
+  spread,
+  textWidth,
+} from '../line.ts';
 import { type Look, symbolsOf, type Tone } from '../look.ts';
 import { Canvas, DOTS } from './canvas.ts';
 import { type ColumnRange, columnOf, extent, resample } from './resample.ts';
 
+/** How a curve is drawn, so that curves stay apart without colour: in one piece, with gaps, or a dot here and there. */
+export type Stroke = 'solid' | 'dashed' | 'dotted';
+
 export interface ChartSeries {
   /** Names the curve beside its current value; empty when the title says it already. */
   readonly label: string;
-  /** One value for each of the chart's `xs`; NaN is a gap. */
+  /** Names it where there is no room for the label; only for dotted curves. */
+  readonly shortLabel?: string;
+  /** Ascending positions of its values, where they are not the chart's `xs`. */
+  readonly xs?: readonly number[];
+  /** One value for each position; NaN is a gap. */
   readonly ys: readonly number[];
+  /** The value in the title, where it is not the last one. */
+  readonly current?: number;
   readonly tone: Tone;
-  /** Drawn with gaps, so that two curves stay apart without colour. */
-  readonly dashed: boolean;
+  readonly stroke: Stroke;
   /** The side whose scale it uses. */
   readonly axis: 'left' | 'right';
   readonly format: (value: number) => string;
+}
+
+/** A vertical line through a chart: a knob was turned there, or an update rolled back. */
+export interface ChartMark {
+  readonly x: number;
+  readonly kind: 'knob' | 'trouble';
 }
 
 export interface ChartSpec {
@@ -23,8 +47,9 @@ export interface ChartSpec {
   readonly series: readonly ChartSeries[];
   /** A level to compare the left axis with. */
   readonly guide: { readonly label: string; readonly value: number } | null;
-  /** Positions of vertical marks: iterations at which a knob was turned. */
-  readonly marks: readonly number[];
+  readonly marks: readonly ChartMark[];
+  /** Further figures for the title, the most wanted first: as many whole ones as there is room for. */
+  readonly notes?: readonly string[];
   /** What the x axis spans, for the end of the title; left out where another chart says it. */
   readonly span?: string;
   /** The left axis reaches at least from `low` to `high`. */
@@ -39,6 +64,8 @@ interface Scale {
 
 const SPARKS = { unicode: '▁▂▃▄▅▆▇█', ascii: '_.-=+*%#' } as const;
 const GUTTER = 6;
+/** Between the parts of a title. */
+const GAP = '  ';
 
 /** The chart as `height` rows of exactly `width` columns: a title with current values, then the plot; or one row. */
 export function drawChart(
@@ -48,10 +75,29 @@ export function drawChart(
 ): Segment[][] {
   if (size.height <= 1) return size.height < 1 ? [] : [drawSparkline(chart, size.width, look)];
   const span: Line = chart.span === undefined ? [] : [seg(chart.span, 'dim')];
-  return [
-    spread(title(chart, look), span, size.width, look),
-    ...plot(chart, size.width, size.height - 1, look),
-  ];
+  const head = fullTitle(chart, size.width, span.length === 0 ? 0 : lineWidth(span) + 1, look);
+  return [spread(head, span, size.width, look), ...plot(chart, size.width, size.height - 1, look)];
+}
+
+/**
+ * The title with the curves to compare with, by their full names if possible, and as many notes as fit beside the span. The
+ * span gives way to the curves, not to notes.
+ */
+function fullTitle(chart: ChartSpec, width: number, spanWidth: number, look: Look): Line {
+  const compared = chart.series.filter(({ stroke }) => stroke === 'dotted');
+  const full = compared.map((series) => legend(series, look));
+  const short = compared.map((series) =>
+    legend({ ...series, label: series.shortLabel ?? series.label }, look),
+  );
+  const start = title(chart, look);
+  const joined = [full, short].map((legends) =>
+    joinFitting([start, ...legends], GAP, Number.MAX_SAFE_INTEGER),
+  );
+  const beside = joined.find((line) => lineWidth(line) <= width - spanWidth);
+  const head = beside ?? joined.findLast((line) => lineWidth(line) <= width) ?? start;
+  const notes = (chart.notes ?? []).map((note): Line => [seg(note, 'dim')]);
+  const all = joinFitting([head, ...notes], GAP, width - spanWidth);
+  return all.length === 0 ? head : all;
 }
 
 /** Title, current value and the main curve in one row. */
@@ -64,9 +110,12 @@ function drawSparkline(chart: ChartSpec, width: number, look: Look): Segment[] {
   const domain = domainOf(chart);
   const scale = scaleOf(chart, 'left');
   const levels = look.glyphs === 'ascii' ? SPARKS.ascii : SPARKS.unicode;
-  const marks = new Set(chart.marks.map((x) => columnOf(x, domain, columns)));
+  const marks = new Map(
+    chart.marks.toSorted(troubleLast).map(({ x, kind }) => [columnOf(x, domain, columns), kind]),
+  );
   const cells = resample({ xs: chart.xs, ys: main.ys }, domain, columns).map((range, column): Segment => {
-    if (marks.has(column)) return seg(symbolsOf(look).bar, 'mark');
+    const mark = marks.get(column);
+    if (mark !== undefined) return mark === 'knob' ? seg(symbolsOf(look).bar, 'mark') : seg('!', 'bad');
     if (range === null) return seg(' ', main.tone);
     const share = (range.high - scale.low) / (scale.high - scale.low);
     const level = Math.round(Math.min(1, Math.max(0, share)) * (levels.length - 1));
@@ -76,15 +125,22 @@ function drawSparkline(chart: ChartSpec, width: number, look: Look): Segment[] {
 }
 
 function title(chart: ChartSpec, look: Look): Line {
-  const symbols = symbolsOf(look);
   const line: Segment[] = [seg(chart.title, 'bold')];
-  for (const { label, ys, tone, dashed, format } of chart.series) {
-    const current = ys.at(-1) ?? Number.NaN;
-    line.push(seg(` ${dashed ? symbols.dashed : symbols.solid}`, tone));
-    line.push(seg(`${label === '' ? '' : ` ${label}`} ${format(current)}`));
+  for (const series of chart.series) {
+    if (series.stroke !== 'dotted') line.push(seg(' '), ...legend(series, look));
   }
   if (chart.guide !== null) line.push(seg(`  ${chart.guide.label}`, 'dim'));
   return line;
+}
+
+function legend({ label, ys, current, tone, stroke, format }: ChartSeries, look: Look): Line {
+  const value = format(current ?? ys.at(-1) ?? Number.NaN);
+  return [seg(symbolsOf(look)[stroke], tone), seg(`${label === '' ? '' : ` ${label}`} ${value}`)];
+}
+
+/** Where a knob was turned and an update rolled back in one column, the roll-back is seen. */
+function troubleLast(left: ChartMark, right: ChartMark): number {
+  return Number(left.kind === 'trouble') - Number(right.kind === 'trouble');
 }
 
 function plot(chart: ChartSpec, width: number, height: number, look: Look): Segment[][] {
@@ -98,19 +154,15 @@ function plot(chart: ChartSpec, width: number, height: number, look: Look): Segm
   for (const series of chart.series.toReversed()) {
     drawCurve(canvas, chart, { series, scale: series.axis === 'left' ? left : right, columns, height }, look);
   }
-  const bar = look.glyphs === 'ascii' ? '|' : '┊';
-  for (const mark of chart.marks) {
-    const column = columnOf(mark, domainOf(chart), columns);
-    for (let row = 0; row < height; row += 1) canvas.put(column, row, bar, 'mark');
-  }
-  if (chart.guide !== null && chart.xs.length > 0) {
+  drawMarks(canvas, chart, { columns, height }, look);
+  if (chart.guide !== null && !isEmpty(chart)) {
     const row = Math.round((1 - shareOf(chart.guide.value, left)) * (height - 1));
     for (let column = 0; column < columns; column += 1) {
       canvas.put(column, row, look.glyphs === 'ascii' ? '-' : '╌', 'guide');
     }
   }
-  const rows = chart.xs.length === 0 ? waiting(columns, height, look) : canvas.rows();
-  const axis = { rows: height, gutter, look, empty: chart.xs.length === 0 };
+  const rows = isEmpty(chart) ? waiting(columns, height, look) : canvas.rows();
+  const axis = { rows: height, gutter, look, empty: isEmpty(chart) };
   const leftLabels = axisLabels(left, labelFormat(chart, 'left'), axis);
   const rightLabels = axisLabels(right, labelFormat(chart, 'right'), axis);
   return rows.map((row, index) => {
@@ -118,6 +170,31 @@ function plot(chart: ChartSpec, width: number, height: number, look: Look): Segm
     const start = seg(fit(leftLabels[index] ?? '', gutter, look, 'right'), 'dim');
     return fitLine([start, seg(symbolsOf(look).bar, 'dim'), ...row, ...end], width, look);
   });
+}
+
+const MARKS = {
+  knob: { unicode: '┊', ascii: '|', tone: 'mark' },
+  trouble: { unicode: '┇', ascii: '!', tone: 'bad' },
+} as const;
+
+function drawMarks(
+  canvas: Canvas,
+  chart: ChartSpec,
+  { columns, height }: { readonly columns: number; readonly height: number },
+  look: Look,
+): void {
+  const signs = markSigns(look);
+  // A cell keeps what was put into it first: trouble before knobs.
+  for (const { x, kind } of chart.marks.toSorted(troubleLast).toReversed()) {
+    const column = columnOf(x, domainOf(chart), columns);
+    for (let row = 0; row < height; row += 1) canvas.put(column, row, signs[kind], MARKS[kind].tone);
+  }
+}
+
+/** The characters that marks are drawn with. */
+export function markSigns({ glyphs }: Look): Readonly<Record<ChartMark['kind'], string>> {
+  const level = glyphs === 'ascii' ? 'ascii' : 'unicode';
+  return { knob: MARKS.knob[level], trouble: MARKS.trouble[level] };
 }
 
 interface CurveFrame {
@@ -132,16 +209,24 @@ function drawCurve(canvas: Canvas, chart: ChartSpec, frame: CurveFrame, look: Lo
   const dots = DOTS[look.glyphs];
   const lastDot = frame.height * dots.y - 1;
   const toY = (value: number): number => Math.round((1 - shareOf(value, scale)) * lastDot);
-  const ranges = resample({ xs: chart.xs, ys: series.ys }, domainOf(chart), frame.columns * dots.x);
+  const points = { xs: series.xs ?? chart.xs, ys: series.ys };
+  const ranges = resample(points, domainOf(chart), frame.columns * dots.x);
+  const ascii = symbolsOf({ ...look, glyphs: 'ascii' })[series.stroke];
   let before: ColumnRange = null;
   for (const [x, range] of ranges.entries()) {
-    if (range !== null && !(series.dashed && x % (2 * dots.x) >= dots.x)) {
-      const ascii = series.dashed ? 'o' : '*';
+    if (range !== null && isDrawn(series.stroke, x, dots.x)) {
       for (let y = toY(range.high); y <= toY(range.low); y += 1) canvas.dot(x, y, series.tone, ascii);
       joinColumns(canvas, { x, from: before, to: range, toY }, series);
     }
     before = range;
   }
+}
+
+/** Whether a column of dots belongs to the stroke: every one, every other cell, or a dot of every other cell. */
+function isDrawn(stroke: Stroke, x: number, dotsPerCell: number): boolean {
+  if (stroke === 'solid') return true;
+  const place = x % (2 * dotsPerCell);
+  return stroke === 'dashed' ? place < dotsPerCell : place === 0;
 }
 
 interface Join {
@@ -153,10 +238,14 @@ interface Join {
 
 /** Fills the dots between the ranges of two neighbouring columns, so that a steep curve stays in one piece. */
 function joinColumns(canvas: Canvas, { x, from, to, toY }: Join, series: ChartSeries): void {
-  if (from === null || to === null || series.dashed) return;
+  if (from === null || to === null || series.stroke !== 'solid') return;
   const ascii = '*';
   for (let y = toY(to.low); y < toY(from.high); y += 1) canvas.dot(x, y, series.tone, ascii);
   for (let y = toY(from.low) + 1; y <= toY(to.high); y += 1) canvas.dot(x, y, series.tone, ascii);
+}
+
+function isEmpty({ xs, series }: ChartSpec): boolean {
+  return xs.length === 0 && series.every((one) => (one.xs ?? []).length === 0);
 }
 
 function waiting(columns: number, height: number, look: Look): Segment[][] {
@@ -194,8 +283,11 @@ function labelFormat(chart: ChartSpec, axis: ChartSeries['axis']): (value: numbe
   return chart.series.find((series) => series.axis === axis)?.format ?? String;
 }
 
+/** From the first position of all curves to the last. */
 function domainOf(chart: ChartSpec): [number, number] {
-  return [chart.xs[0] ?? 0, chart.xs.at(-1) ?? 0];
+  const own = chart.series.map(({ xs }) => xs ?? chart.xs).filter((xs) => xs.length > 0);
+  const ends = extent(own.flatMap((xs) => [xs[0] ?? Number.NaN, xs.at(-1) ?? Number.NaN]));
+  return ends ?? [0, 0];
 }
 
 function scaleOf(chart: ChartSpec, axis: ChartSeries['axis']): Scale {

@@ -4,11 +4,12 @@ import {
   type ActionName,
   bindingOf,
   disabledReason,
+  KEYMAP,
   type KeyContext,
   keyText,
   type Screen,
 } from '../keymap.ts';
-import { fitLine, joinFitting, type Line, seg, untrusted } from '../line.ts';
+import { fitLine, joinFitting, type Line, lineWidth, seg, untrusted } from '../line.ts';
 import { type Look, symbolsOf } from '../look.ts';
 import type { Toast } from '../toast.ts';
 
@@ -22,12 +23,14 @@ const FOOTERS: Readonly<Record<Screen, readonly ActionName[]>> = {
     'failure',
     'open',
     'runs',
+    'undo',
+    'eventEpisodes',
     'stop',
     'nextKnob',
-    'undo',
     'down',
     'up',
   ],
+  knob: ['commit', 'drop', 'pause', 'help', 'quit'],
   replay: ['help', 'back', 'down', 'up', 'pageDown', 'pageUp', 'nextEpisode', 'previousEpisode', 'pause'],
   runs: ['help', 'quit', 'open', 'down', 'up', 'runs'],
   help: ['back', 'down', 'up'],
@@ -65,15 +68,18 @@ export function drawMessageRow(
   const fresh = now - event.time < FRESH_MS;
   const level = { info: 'plain', warning: 'warn', error: 'loud' } as const;
   const words = event.level === 'info' ? '' : `${event.level.toUpperCase()} `;
-  return fitLine(
-    [
-      seg(`${formatClock(event.time)} `, 'dim'),
-      seg(
-        `${words}${untrusted(event.subject)}: ${untrusted(event.message)}`,
-        fresh ? level[event.level] : 'dim',
-      ),
-    ],
-    width,
-    look,
-  );
+  const key = KEYMAP.eventEpisodes.keys[0];
+  const hint: Line =
+    event.episodes.length === 0
+      ? []
+      : [seg(` ${key}`, 'accent'), seg(` its ${event.episodes.length} episodes`, 'dim')];
+  const text = [
+    seg(`${formatClock(event.time)} `, 'dim'),
+    seg(
+      `${words}${untrusted(event.subject)}: ${untrusted(event.message)}`,
+      fresh ? level[event.level] : 'dim',
+    ),
+  ];
+  const room = width - lineWidth(hint);
+  return room < width / 2 ? fitLine(text, width, look) : [...fitLine(text, room, look), ...hint];
 }

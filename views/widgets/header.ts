@@ -1,5 +1,14 @@
-import { type ChildStatus, isFinal, type RunState } from '../../src/domain/run.ts';
-import { formatCount, formatDuration, formatRate, formatShare } from '../format.ts';
+import { type ChildStatus, isFinal, type RunState, type RunStatus } from '../../src/domain/run.ts';
+import { ROLLED_BACK, trainerFellBack } from '../alarms.ts';
+import {
+  formatBranchPoint,
+  formatCount,
+  formatDuration,
+  formatNumber,
+  formatRate,
+  formatShare,
+} from '../format.ts';
+import { KEYMAP } from '../keymap.ts';
 import { fitLine, joinFitting, type Line, lineWidth, type Segment, seg, untrusted } from '../line.ts';
 import type { RunSnapshot } from '../live-run.ts';
 import { type Look, symbolsOf, type Tone } from '../look.ts';
@@ -26,6 +35,8 @@ const ACTIVITY_WIDTH = 10;
 const ROOMY = 140;
 /** A child that has been silent so long is called out. */
 const SILENT_MS = 5000;
+/** A rolled back update is called out at least so long. */
+const ALARM_MS = 15_000;
 
 /** The run process is gone although its work was not done. */
 function isDead(run: RunSnapshot): boolean {
@@ -50,8 +61,13 @@ function identityLine(run: RunSnapshot, width: number, look: Look): Segment[] {
     seg(` ${state.toUpperCase()} `, tone),
     ...(manifest.reason === null ? [] : [seg(` ${untrusted(manifest.reason)}`)]),
   ];
+  const branch: Line[] =
+    manifest.parent === null ? [] : [[seg(`branch of ${formatBranchPoint(manifest.parent)}`, 'dim')]];
   const right = joinFitting(progress(run), ` ${symbolsOf(look).dot} `, Math.floor(width * 0.6));
-  return [...fitLine(left, width - lineWidth(right) - 1, look), seg(' '), ...right];
+  const room = width - lineWidth(right) - 1;
+  // In full or not at all: the list of runs and the charts say it too.
+  const shown = lineWidth(left) > room ? left : joinFitting([left, ...branch], '  ', room);
+  return [...fitLine(shown, room, look), seg(' '), ...right];
 }
 
 function progress(run: RunSnapshot): Line[] {
@@ -156,23 +172,25 @@ function childrenLine(
   const bad = children.filter(isTroubled).map(describeTrouble);
   if (bad.length > 0) return trouble(`${childrenSummary(children)}: ${bad.join('; ')}`);
   if (run.storeError !== null) return trouble(`no history: ${untrusted(run.storeError)}`);
+  const rolledBack = newRollBack(run);
+  if (rolledBack !== null) return trouble(rolledBack);
+  return { line: joinFitting(wellPieces(run, run.status), '   ', width), loud: false };
+}
+
+/** What is said of the children and of the way of samples while nothing is wrong. */
+function wellPieces(run: RunSnapshot, status: RunStatus): Line[] {
+  const { children, queuedSteps, batchSteps } = status;
   const memory = children.reduce((sum, { rssMiB }) => sum + rssMiB, 0);
-  return {
-    line: joinFitting(
-      [
-        [seg(childrenSummary(children))],
-        [seg('slots busy ', 'dim'), seg(slotsText(children))],
-        [seg('memory ', 'dim'), seg(`${formatCount(memory)} MiB`)],
-        [
-          seg('queued steps ', 'dim'),
-          seg(`${formatCount(run.status.queuedSteps)}/${formatCount(run.status.batchSteps)}`),
-        ],
-      ],
-      '   ',
-      width,
-    ),
-    loud: false,
-  };
+  const { staleSteps = 0, staleness = 0, stalest = 0 } = run.iterations.at(-1) ?? {};
+  const fell = trainerFellBack(run.alarms);
+  return [
+    [seg(childrenSummary(children)), seg(providerText(children, fell), fell ? 'warn' : 'plain')],
+    ...(staleSteps > 0 ? [[seg(`${formatCount(staleSteps)} stale steps left out`, 'warn')]] : []),
+    [seg('slots busy ', 'dim'), seg(slotsText(children))],
+    figure('memory', `${formatCount(memory)} MiB`),
+    figure('queued steps', `${formatCount(queuedSteps)}/${formatCount(batchSteps)}`),
+    figure('staleness', `${formatNumber(staleness)}, most ${formatCount(stalest)}`),
+  ];
 }
 
 function childrenSummary(children: readonly ChildStatus[]): string {
@@ -181,6 +199,23 @@ function childrenSummary(children: readonly ChildStatus[]): string {
   const trainer = children.find(({ role }) => role === 'trainer');
   const state = trainer === undefined ? 'none' : trainer.state === 'ready' ? 'ok' : trainer.state;
   return `workers ${ready}/${workers.length}  trainer ${state}`;
+}
+
+/** What the trainer runs on, where that is not what goes without saying. */
+function providerText(children: readonly ChildStatus[], fell: boolean): string {
+  const provider = children.find(({ role }) => role === 'trainer')?.provider ?? null;
+  if (provider === null || (provider === 'cpu' && !fell)) return '';
+  return ` on ${untrusted(provider)}${fell ? ' (fell back)' : ''}`;
+}
+
+/** An update was rolled back: until another one is made, and long enough to be read. */
+function newRollBack({ alarms, iterations, now }: RunSnapshot): string | null {
+  const event = alarms.find(({ kind }) => kind === ROLLED_BACK);
+  if (event === undefined) return null;
+  const isOver = (iterations.at(-1)?.time ?? 0) > event.time;
+  if (isOver && now - event.time > ALARM_MS) return null;
+  const key = event.episodes.length === 0 ? '' : `${KEYMAP.eventEpisodes.keys[0]}: episodes; `;
+  return `${key}${untrusted(event.message)}`;
 }
 
 function slotsText(children: readonly ChildStatus[]): string {

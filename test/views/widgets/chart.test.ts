@@ -8,13 +8,14 @@ function chart(ys: readonly number[], change: Partial<ChartSpec> = {}): ChartSpe
   return {
     title: 'reward',
     xs: ys.map((_, index) => index + 1),
-    series: [{ label: '', ys, tone: 'first', dashed: false, axis: 'left', format: String }],
+    series: [{ label: '', ys, tone: 'first', stroke: 'solid', axis: 'left', format: String }],
     guide: null,
     marks: [],
     ...change,
   };
 }
 
+const KNOB = { x: 4, kind: 'knob' } as const;
 const RAMP = [0, 1, 2, 3, 4, 5, 6, 7];
 const SIZE = { width: 31, height: 5 };
 
@@ -68,7 +69,7 @@ describe('drawChart', () => {
   });
 
   it('draws a vertical mark at its position and a guide at its level, without hiding the curve', () => {
-    const spec = chart(RAMP, { marks: [4], guide: { label: 'target 3', value: 3 } });
+    const spec = chart(RAMP, { marks: [KNOB], guide: { label: 'target 3', value: 3 } });
     expect(textOf(drawChart(spec, SIZE, PLAIN))).toMatchInlineSnapshot(`
       [
         "reward * 7  target 3           ",
@@ -86,7 +87,7 @@ describe('drawChart', () => {
       ...spec.series[0]!,
       label: 'clipped',
       ys: [9, 9, 9, 9, 0, 0, 0, 0],
-      dashed: true,
+      stroke: 'dashed' as const,
       axis: 'right' as const,
     };
     const both = { ...spec, series: [...spec.series, second] };
@@ -99,6 +100,61 @@ describe('drawChart', () => {
         "     0|*****           o o o o o o  0    ",
       ]
     `);
+  });
+
+  it('draws a curve to compare with by dots, over its own positions, and says so where there is room', () => {
+    const spec = chart(RAMP, { xs: RAMP.map((x) => 5 + x) });
+    const parent = {
+      ...spec.series[0]!,
+      label: 'demo@4',
+      shortLabel: 'was',
+      xs: [1, 2, 3, 4, 5, 6, 7, 8],
+      ys: [0, 0, 0, 0, 7, 7, 7, 7],
+      tone: 'guide' as const,
+      stroke: 'dotted' as const,
+      current: 7,
+    };
+    const both = { ...spec, series: [...spec.series, parent] };
+    expect(textOf(drawChart(both, { width: 41, height: 5 }, PLAIN))).toMatchInlineSnapshot(`
+      [
+        "reward * 7  . demo@4 7                   ",
+        "     7|            . . . . .         ****",
+        "      |                       *******    ",
+        "      |          .     *******           ",
+        "     0|. . . . .   ****                  ",
+      ]
+    `);
+    const titleAt = (width: number): string | undefined =>
+      textOf(drawChart({ ...both, span: 'iter 1..12' }, { width, height: 5 }, PLAIN))[0]?.trimEnd();
+    expect(titleAt(33)).toBe('reward * 7  . demo@4 7 iter 1..12');
+    expect(titleAt(32)).toBe('reward * 7  . was 7   iter 1..12');
+    expect(titleAt(25)).toBe('reward * 7  . was 7');
+    expect(titleAt(18)).toBe('reward * 7');
+    const alone = { ...spec, xs: [], series: [{ ...spec.series[0]!, ys: [] }, parent] };
+    expect(textOf(drawChart(alone, SIZE, PLAIN)).join('')).not.toContain('waiting');
+  });
+
+  it('marks trouble so that it cannot be taken for a turned knob, and above it', () => {
+    const marks = [
+      { x: 2, kind: 'trouble' },
+      { x: 2, kind: 'knob' },
+      { x: 6, kind: 'knob' },
+    ] as const;
+    expect(textOf(drawChart(chart(RAMP, { marks }), SIZE, BRAILLE))[1]).toBe(
+      '     7│   ┇            ┊ ⢀⣀⠤⠔⠒⠉',
+    );
+    expect(textOf(drawChart(chart(RAMP, { marks }), SIZE, PLAIN))[1]).toBe('     7|   !            |   ****');
+    const sparkline = textOf(drawChart(chart(RAMP, { marks }), { width: 30, height: 1 }, PLAIN))[0];
+    expect(sparkline).toMatch(/!.*\|/u);
+  });
+
+  it('puts as many whole notes into the title as fit', () => {
+    const notes = ['k1/k3 0.1/0.2', 'stale 1/2'];
+    const titleAt = (width: number): string | undefined =>
+      textOf(drawChart(chart(RAMP, { notes }), { width, height: 3 }, BRAILLE))[0]?.trimEnd();
+    expect(titleAt(40)).toBe('reward ─ 7  k1/k3 0.1/0.2  stale 1/2');
+    expect(titleAt(35)).toBe('reward ─ 7  k1/k3 0.1/0.2');
+    expect(titleAt(24)).toBe('reward ─ 7');
   });
 
   it('says that it waits while there is nothing', () => {
@@ -132,7 +188,7 @@ describe('drawChart', () => {
 
   it('becomes one row with a sparkline where there is one row', () => {
     expect(
-      textOf(drawChart(chart(RAMP, { marks: [4] }), { width: 30, height: 1 }, BRAILLE)),
+      textOf(drawChart(chart(RAMP, { marks: [KNOB] }), { width: 30, height: 1 }, BRAILLE)),
     ).toMatchInlineSnapshot(`
       [
         "reward ─ 7      ▁▂▂▃▃▄│▅▆▆▇▇██",
@@ -154,7 +210,7 @@ describe('drawChart', () => {
         fc.integer({ min: 1, max: 20 }),
         fc.constantFrom(BRAILLE, BLOCK, PLAIN),
         (ys, width, height, look) => {
-          const rows = drawChart(chart(ys, { marks: [3] }), { width, height }, look);
+          const rows = drawChart(chart(ys, { marks: [{ x: 3, kind: 'trouble' }] }), { width, height }, look);
           expect(rows.map(lineWidth)).toEqual(Array.from({ length: height }, () => width));
         },
       ),

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import type { RunStatus } from '../../../src/domain/run.ts';
 import { drawHeader } from '../../../views/widgets/header.ts';
-import { childOf, manifestOf, START, statusOf } from '../fake-run.ts';
+import { childOf, eventOf, manifestOf, metricsOf, START, statusOf } from '../fake-run.ts';
 import { BRAILLE, textOf } from '../looks.ts';
 import { snapshotOf } from '../snapshot.ts';
 
 function header(change: Parameters<typeof snapshotOf>[0], width = 110, rows = 3): string[] {
   return textOf(drawHeader(snapshotOf(change), width, rows, BRAILLE)).map((line) => line.trimEnd());
+}
+
+function trainerOn(provider: string): RunStatus {
+  return statusOf({ children: [childOf(), childOf({ role: 'trainer', slots: 0, busySlots: 0, provider })] });
 }
 
 describe('the header', () => {
@@ -57,6 +62,50 @@ describe('the header', () => {
     expect(header({ status: statusOf({ children }) }, 130, 2)[1]).toBe(
       ' ! workers 1/1  trainer restarting: trainer restarting from its last good state, sampled episodes are kept (restart 1)',
     );
+  });
+
+  const ROLLED_BACK = eventOf({
+    level: 'error',
+    kind: 'update-rolled-back',
+    subject: 'trainer',
+    message: 'update 41 rolled back at minibatch 7: KL 0.81 is above 0.5',
+    time: START + 161_000,
+    episodes: ['e12'],
+  });
+
+  it('is loud about an update that was rolled back until another one is made', () => {
+    // The newest row was made 160 s after the start.
+    const run = { alarms: [ROLLED_BACK], now: START + 999_000, statusAt: START + 999_000 };
+    expect(header(run)[2]).toBe(' ! o: episodes; update 41 rolled back at minibatch 7: KL 0.81 is above 0.5');
+    const [piece] = drawHeader(snapshotOf(run), 110, 2, BRAILLE)[1] ?? [];
+    expect(piece).toMatchObject({ tone: 'loud', text: expect.stringContaining('rolled back') });
+    const iterations = [metricsOf(40), metricsOf(41)];
+    expect(header({ ...run, iterations })[2]).toContain('workers 1/1');
+    const soon = START + 170_000;
+    expect(header({ ...run, iterations, now: soon, statusAt: soon })[2]).toContain('rolled back');
+  });
+
+  it('says what the trainer runs on when it is not the CPU, or fell back to it', () => {
+    expect(header({ status: trainerOn('cuda') })[2]).toMatch(/^workers 1\/1 {2}trainer ok on cuda {3}/u);
+    const fell = eventOf({ level: 'warning', kind: 'provider', subject: 'trainer' });
+    const alarms = [eventOf({ kind: 'provider', subject: 'worker 0@local' }), fell];
+    expect(header({ status: trainerOn('cpu'), alarms })[2]).toMatch(/trainer ok on cpu \(fell back\) {3}/u);
+    // A later attempt found what it wanted.
+    const mended = [{ ...fell, level: 'info' as const }, ...alarms];
+    expect(header({ status: trainerOn('cpu'), alarms: mended })[2]).toMatch(/trainer ok {3}slots/u);
+  });
+
+  it('says how many steps were left out because they were stale, even at 80 columns', () => {
+    const iterations = [metricsOf(40, { staleSteps: 1200 })];
+    expect(header({ iterations }, 80)[2]).toBe(
+      'workers 1/1  trainer ok   1,200 stale steps left out   slots busy 6,990/7,000',
+    );
+  });
+
+  it('says what a run was branched from', () => {
+    const manifest = manifestOf({ parent: { run: 'first', iteration: 120 } });
+    expect(header({ manifest })[0]).toMatch(/^demo-1 {2}RUNNING {3}branch of first@120 /u);
+    expect(header({ manifest }, 72)[0]).toMatch(/^demo-1 {2}RUNNING {4}/u);
   });
 
   it('calls out a child without a sign of life', () => {

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { initialKnobs } from '../../../src/domain/knob.ts';
+import type { KnobChange, RunStatus } from '../../../src/domain/run.ts';
 import type { EpisodeListView } from '../../../views/episode-list.ts';
-import { KnobDesk } from '../../../views/knob-desk.ts';
+import { KnobDesk, type KnobDeskView } from '../../../views/knob-desk.ts';
+import type { PreviewState } from '../../../views/knob-proposal.ts';
 import { drawListHead, drawListRows, drawListTitle } from '../../../views/widgets/episode-table.ts';
 import { drawFooter, drawMessageRow } from '../../../views/widgets/footer.ts';
 import { drawKnobRow } from '../../../views/widgets/knob-row.ts';
-import { START, summaryOf } from '../fake-run.ts';
+import { changeOf, PREVIEW, START, statusOf, summaryOf } from '../fake-run.ts';
 import { BRAILLE, PLAIN, textOf } from '../looks.ts';
 
 const LIST: EpisodeListView = {
@@ -77,16 +78,36 @@ describe('the episode list', () => {
   });
 });
 
+/** The knobs of a desk that nobody has used. */
+function idle(change: Partial<RunStatus> = {}, changes: readonly KnobChange[] = []): KnobDeskView {
+  return desk().view(statusOf(change), changes);
+}
+
+async function nobody(): Promise<never> {
+  return await Promise.reject(new Error('nobody is asked'));
+}
+
+function silent(): void {
+  throw new Error('nothing is said');
+}
+
+function desk(): KnobDesk {
+  return new KnobDesk(
+    { set: nobody, undo: nobody, preview: nobody },
+    { attempt: silent, say: silent, changed: silent },
+  );
+}
+
 describe('the knob row', () => {
   it('shows the knobs with keys first, the selected one with - and +, then the others', () => {
-    const desk = new KnobDesk();
-    expect(trimmed([drawKnobRow(desk.view(initialKnobs()), 80, BRAILLE)])).toMatchInlineSnapshot(`
+    expect(trimmed([drawKnobRow(idle(), 80, BRAILLE)])).toMatchInlineSnapshot(`
       [
         "[ ] clip 0.2   { } KL coefficient 0.05   - + learning rate 0.001",
       ]
     `);
-    desk.select(1);
-    expect(trimmed([drawKnobRow(desk.view(initialKnobs()), 80, BRAILLE)])).toMatchInlineSnapshot(`
+    const other = desk();
+    other.select(1);
+    expect(trimmed([drawKnobRow(other.view(statusOf(), []), 80, BRAILLE)])).toMatchInlineSnapshot(`
       [
         "[ ] clip 0.2   { } KL coefficient 0.05   - + value coefficient 0.5",
       ]
@@ -94,11 +115,36 @@ describe('the knob row', () => {
   });
 
   it('shows a value on its way beside the one in use', () => {
-    const knobs = new KnobDesk()
-      .view(initialKnobs())
-      .map((knob) => (knob.name === 'clip' ? { ...knob, pending: 0.22 } : knob));
-    expect(trimmed([drawKnobRow(knobs, 24, BRAILLE)])).toEqual(['[ ] clip 0.2 → 0.22']);
-    expect(trimmed([drawKnobRow(knobs, 24, PLAIN)])).toEqual(['[ ] clip 0.2 > 0.22']);
+    const view = idle();
+    const knobs = view.knobs.map((knob) => (knob.name === 'clip' ? { ...knob, pending: 0.22 } : knob));
+    expect(trimmed([drawKnobRow({ ...view, knobs }, 24, BRAILLE)])).toEqual(['[ ] clip 0.2 → 0.22']);
+    expect(trimmed([drawKnobRow({ ...view, knobs }, 24, PLAIN)])).toEqual(['[ ] clip 0.2 > 0.22']);
+  });
+
+  it('marks knobs that the schedule moves, and where to', () => {
+    const moved = { who: 'schedule', knob: 'lr', from: 0.001, to: 0.0009 } as const;
+    const view = idle({ scheduled: ['lr', 'clip'] }, [changeOf(moved), changeOf({ knob: 'lr', to: 5 })]);
+    expect(trimmed([drawKnobRow(view, 80, BRAILLE)])).toEqual([
+      '[ ] clip 0.2 ~   { } KL coefficient 0.05   - + learning rate 0.001 ↘',
+    ]);
+    expect(trimmed([drawKnobRow(view, 80, PLAIN)])[0]).toContain('learning rate 0.001 ~');
+    const up = idle({ scheduled: ['lr'] }, [changeOf({ ...moved, to: 0.002 })]);
+    expect(trimmed([drawKnobRow(up, 80, BRAILLE)])[0]).toContain('learning rate 0.001 ↗');
+  });
+
+  it('shows a proposed value alone, with what it would do', () => {
+    const { knobs } = idle();
+    const proposed = knobs.map((knob) => (knob.name === 'clip' ? { ...knob, proposed: 0.22 } : knob));
+    const row = (preview: PreviewState, width: number, look = BRAILLE): string | undefined =>
+      trimmed([drawKnobRow({ knobs: proposed, preview }, width, look)])[0];
+    const known = { kind: 'known', preview: PREVIEW } as const;
+    expect(row(known, 80)).toBe(
+      '[ ] clip 0.2 → 0.22?  clipped 24.1% → 21.3%  KL 0.0211 → 0.0242  on update 41',
+    );
+    expect(row(known, 40, PLAIN)).toBe('clip 0.2 > 0.22?  clipped 24.1% > 21.3%');
+    expect(row({ kind: 'asking' }, 80)).toBe('[ ] clip 0.2 → 0.22?  asking the trainer');
+    const refused = { kind: 'refused', reason: 'no update was made yet, and so on and on' } as const;
+    expect(row(refused, 60)).toBe('[ ] clip 0.2 → 0.22?  no preview: no update was made yet, a…');
   });
 });
 
@@ -109,11 +155,18 @@ describe('the message row', () => {
     kind: 'worker-died',
     subject: 'worker 0@local',
     message: 'killed by SIGKILL',
+    episodes: [] as string[],
   } as const;
 
   it('shows the newest event with its level in words', () => {
     const [row] = trimmed([drawMessageRow({ toast: null, event, now: START }, 80, BRAILLE)]);
     expect(row).toMatch(/^\d\d:\d\d:\d\d WARNING worker 0@local: killed by SIGKILL$/u);
+  });
+
+  it('says with which key the episodes of an event are shown, however long its message is', () => {
+    const named = { ...event, message: 'm'.repeat(90), episodes: ['e12', 'e14'] };
+    const [row] = trimmed([drawMessageRow({ toast: null, event: named, now: START }, 80, BRAILLE)]);
+    expect(row).toMatch(/m… o its 2 episodes$/u);
   });
 
   it('shows the message of the app before it', () => {
@@ -126,7 +179,14 @@ describe('the message row', () => {
 
 describe('the footer', () => {
   it('leaves out keys that do nothing just now', () => {
-    const live = { hasRun: true, live: true, state: 'running', rows: 3, canUndo: false } as const;
+    const live = {
+      hasRun: true,
+      live: true,
+      state: 'running',
+      rows: 3,
+      canUndo: false,
+      eventEpisodes: false,
+    } as const;
     expect(trimmed([drawFooter('overview', live, 80, BRAILLE)])).toMatchInlineSnapshot(`
       [
         "? help  q quit  Space pause/resume  / filter  f failure type  Enter open  r runs",

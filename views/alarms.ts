@@ -1,0 +1,32 @@
+import type { RunEvent } from '../src/domain/run.ts';
+
+/** Kind of the event that says that an update was dropped and the weights are those before it. */
+export const ROLLED_BACK = 'update-rolled-back';
+/** Kind of the event on what a child's models run on; a warning when it is not what was asked for. */
+const PROVIDER = 'provider';
+/** Alarms kept: the newest. */
+const KEPT = 500;
+
+/** Events that are looked for again later: they name episodes, mark the charts, or say what models run on. */
+function isAlarm({ kind, episodes }: RunEvent): boolean {
+  return episodes.length > 0 || kind === ROLLED_BACK || kind === PROVIDER;
+}
+
+/** Whether the trainer's models run on something else than was asked for. `alarms` newest first. */
+export function trainerFellBack(alarms: readonly RunEvent[]): boolean {
+  const news = alarms.find(({ kind, subject }) => kind === PROVIDER && subject.startsWith('trainer'));
+  return news?.level === 'warning';
+}
+
+/** The alarms with those among `events` that are newer; all newest first. The same array when there are none. */
+export function addAlarms(alarms: readonly RunEvent[], events: readonly RunEvent[]): readonly RunEvent[] {
+  const found = events.filter(isAlarm);
+  const known = alarms[0] === undefined ? -1 : found.findIndex((event) => isSame(event, alarms[0]));
+  const fresh = known < 0 ? found : found.slice(0, known);
+  return fresh.length === 0 ? alarms : [...fresh, ...alarms].slice(0, KEPT);
+}
+
+/** Whether two readings are of one event: events have no ids. */
+export function isSame(one: RunEvent, other: RunEvent | undefined): boolean {
+  return one.time === other?.time && one.kind === other.kind && one.message === other.message;
+}
