@@ -25,7 +25,10 @@ describe('the documentation', () => {
 
   it('names every verb in the README', () => {
     const readme = texts.get('README.md') ?? '';
-    const verbs = ['run', 'attach', 'resume', 'pause', 'stop', 'set', 'ls', 'episodes', 'show', 'config'];
+    const verbs =
+      'run attach branch resume pause stop set undo preview ls episodes show export devices config'.split(
+        ' ',
+      );
     expect(verbs.filter((verb) => !readme.includes(verb))).toEqual([]);
   });
 

@@ -32,7 +32,7 @@ function readConfig(file: string): string {
 }
 
 /** What this machine, or the container we are in, lets us have. */
-function memoryMiB(): number {
+export function memoryMiB(): number {
   const limit = process.constrainedMemory();
   const bytes = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
   return Math.floor(bytes / (1024 * 1024));

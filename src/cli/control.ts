@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LabError, systemErrorCode } from '../domain/error.ts';
 import { checkKnob, KNOB_NAMES, type KnobName } from '../domain/knob.ts';
 import { nearest } from '../domain/nearest.ts';
-import { isFinal, type KnobChange } from '../domain/run.ts';
+import { isFinal, type KnobChange, type Preview } from '../domain/run.ts';
+import { keysOf } from '../domain/table.ts';
 import { type ControlClient, connectControl } from '../run/control-client.ts';
 import { isRunLive, lockRun, readManifest } from '../store/run-directory.ts';
-import { formatNumber } from './format.ts';
+import { formatAmount, formatNumber, formatRate } from './format.ts';
 import { labCommand } from './lab-command.ts';
 import { printJson, printLine } from './output.ts';
 import { type FoundRun, findLiveRun, runState } from './runs.ts';
@@ -70,16 +71,72 @@ export async function checkpointRun(id: string | undefined, options: ControlOpti
   else printLine(`run ${run.id} wrote checkpoint ${checkpoint}`);
 }
 
-/** Turns knobs of a live run, and says from which minibatch on the new values apply. */
+/** Turns knobs of a live run, or gives them back to their schedule, and says from which minibatch on that applies. */
 export async function setKnobs(
   assignments: readonly string[],
   options: ControlOptions & { readonly run?: string },
 ): Promise<void> {
-  const knobs = parseKnobs(assignments);
+  const { values, scheduled } = parseTurns(assignments);
   const run = findLiveRun(options.runs, options.run);
-  const changes = await withClient(run, async (client) => await client.set(knobs));
-  if (options.json === true) printJson({ run: run.id, changes });
-  else for (const change of changes) printLine(formatChange(change));
+  const changes = await withClient(run, async (client) => [
+    ...(keysOf(values).length > 0 ? await client.set(values) : []),
+    ...(scheduled.length > 0 ? await client.schedule(scheduled) : []),
+  ]);
+  if (options.json === true) {
+    printJson({ run: run.id, changes, ...(scheduled.length > 0 ? { scheduled } : {}) });
+    return;
+  }
+  for (const change of changes) printLine(formatChange(change));
+  if (scheduled.length > 0) printLine(`${scheduled.join(', ')} back on schedule`);
+}
+
+/** Puts back what the newest turn of a knob by a person changed. */
+export async function undoKnob(id: string | undefined, options: ControlOptions): Promise<void> {
+  const run = findLiveRun(options.runs, id);
+  const change = await withClient(run, async (client) => await client.undo());
+  if (options.json === true) printJson({ run: run.id, change });
+  else printLine(`put back: ${formatChange(change)}`);
+}
+
+/**
+ * Says what knobs would have done to the newest update of a live run, without turning them. `words`: assignments, before
+ * which the run may stand.
+ */
+export async function previewKnobs(words: readonly string[], options: ControlOptions): Promise<void> {
+  const [first = ''] = words;
+  const isRun = words.length > 1 && !first.includes('=') && !KNOB_NAMES.some((name) => name === first);
+  const assignments = isRun ? words.slice(1) : words;
+  const knobs = parseKnobs(assignments);
+  const run = findLiveRun(options.runs, isRun ? first : undefined);
+  const preview = await withClient(run, async (client) => await client.preview(knobs));
+  if (options.json === true) printJson({ run: run.id, knobs, preview });
+  else for (const line of formatPreview(assignments, preview)) printLine(line);
+}
+
+function formatPreview(assignments: readonly string[], preview: Preview): string[] {
+  const { iteration, minibatches, samples, now, wouldBe } = preview;
+  const amount = `${formatAmount(minibatches, 'minibatch', 'minibatches')}, ${formatAmount(samples, 'sample')}`;
+  return [
+    `with ${assignments.join(' ')}, iteration ${iteration} computed again (${amount}):`,
+    `  clipped ${formatRate(now.clipFraction)} → ${formatRate(wouldBe.clipFraction)}`,
+    `  KL ${formatNumber(now.kl)} → ${formatNumber(wouldBe.kl)}`,
+  ];
+}
+
+/** What gives a knob back to its schedule: this, and no number, after its name. */
+const SCHEDULE = '=schedule';
+
+/** Reads `clip=0.1 lr=schedule`. Throws `knob-invalid` as `parseKnobs` does. */
+function parseTurns(assignments: readonly string[]): {
+  readonly values: Partial<Record<KnobName, number>>;
+  readonly scheduled: readonly KnobName[];
+} {
+  const isScheduled = assignments.map((assignment) => assignment.endsWith(SCHEDULE));
+  const scheduled = assignments
+    .filter((_, at) => isScheduled[at] === true)
+    .map((assignment) => findKnob(assignment.slice(0, -SCHEDULE.length)));
+  const values = parseKnobs(assignments.filter((_, at) => isScheduled[at] !== true));
+  return { values, scheduled };
 }
 
 /** Reads `clip=0.1 kl=0.02`. Throws `knob-invalid` for a name, a number or a range that is not right. */
@@ -87,14 +144,7 @@ export function parseKnobs(assignments: readonly string[]): Partial<Record<KnobN
   const knobs: Partial<Record<KnobName, number>> = {};
   for (const assignment of assignments) {
     const [name = '', text = '', ...rest] = assignment.split('=');
-    const knob = KNOB_NAMES.find((known) => known === name);
-    if (knob === undefined) {
-      const like = nearest(name, KNOB_NAMES);
-      throw new LabError('knob-invalid', {
-        message: `"${name}" is not a knob`,
-        hint: like === null ? `the knobs are: ${KNOB_NAMES.join(', ')}` : `did you mean ${like}?`,
-      });
-    }
+    const knob = findKnob(name);
     const value = Number(text);
     if (text.trim() === '' || rest.length > 0 || Number.isNaN(value)) {
       throw new LabError('knob-invalid', {
@@ -104,6 +154,16 @@ export function parseKnobs(assignments: readonly string[]): Partial<Record<KnobN
     knobs[knob] = checkKnob(knob, value);
   }
   return knobs;
+}
+
+function findKnob(name: string): KnobName {
+  const knob = KNOB_NAMES.find((known) => known === name);
+  if (knob !== undefined) return knob;
+  const like = nearest(name, KNOB_NAMES);
+  throw new LabError('knob-invalid', {
+    message: `"${name}" is not a knob`,
+    hint: like === null ? `the knobs are: ${KNOB_NAMES.join(', ')}` : `did you mean ${like}?`,
+  });
 }
 
 function formatChange(change: KnobChange): string {

@@ -11,9 +11,9 @@ export function formatCount(count: number): string {
   return Math.round(count).toLocaleString('en-US');
 }
 
-/** `1 iteration`, `2,000 steps`: `unit` in the singular. */
-export function formatAmount(count: number, unit: string): string {
-  return `${formatCount(count)} ${unit}${Math.round(count) === 1 ? '' : 's'}`;
+/** `1 iteration`, `2,000 steps`: `unit` in the singular, and its plural where that is more than an "s". */
+export function formatAmount(count: number, unit: string, plural = `${unit}s`): string {
+  return `${formatCount(count)} ${Math.round(count) === 1 ? unit : plural}`;
 }
 
 /** `950`, `12.3k`, `4.56M`: three digits that matter. */

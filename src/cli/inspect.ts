@@ -41,6 +41,14 @@ const RUN_COLUMNS: readonly Column<RunListing>[] = [
   { title: 'ATTEMPTS', align: 'right', cell: ({ manifest }) => String(manifest?.attempt ?? '') },
   { title: 'SEED', align: 'right', cell: ({ manifest }) => String(manifest?.seed ?? '') },
   {
+    title: 'PARENT',
+    align: 'left',
+    cell: ({ manifest }) =>
+      manifest?.parent === null || manifest === null
+        ? ''
+        : `${manifest.parent.run}@${manifest.parent.iteration}`,
+  },
+  {
     title: 'NOTE',
     align: 'left',
     cell: ({ manifest, error }) => visibleText(manifest?.reason ?? error ?? ''),

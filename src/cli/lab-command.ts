@@ -17,11 +17,12 @@ export function labCommand(...words: readonly string[]): string {
 /** The same for commands about runs inside a text that was written elsewhere. */
 export function completeCommands(text: string): string {
   return text.replaceAll(
-    /agentrl-lab ((?:attach|resume|stop|pause|show|episodes|set|fsck|runs|ls)\b(?: (?!--)[\w=.<>-]+)*)/gu,
+    /agentrl-lab ((?:attach|branch|checkpoint|episodes|export|fsck|ls|pause|preview|resume|runs|set|show|stop|undo)\b(?: (?!--)[\w=.<>@-]+)*)/gu,
     (_command, words: string) => labCommand(words),
   );
 }
 
-function shellWord(text: string): string {
+/** A word as a shell reads it back. */
+export function shellWord(text: string): string {
   return /^[\w./@%+=:,-]+$/u.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

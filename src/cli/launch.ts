@@ -2,6 +2,7 @@ import { type Override, parseOverride } from '../config/overrides.ts';
 import { LabError } from '../domain/error.ts';
 import { isFinal } from '../domain/run.ts';
 import { isRunLive, listRuns, readManifest, runPaths } from '../store/run-directory.ts';
+import { branchRun } from './branch.ts';
 import { resumeLiveRun } from './control.ts';
 import { followRun } from './headless.ts';
 import { printRuns } from './inspect.ts';
@@ -23,7 +24,7 @@ export type OpenTui = (
   options: TuiOptions,
 ) => Promise<{ readonly runId: string | null; readonly live: boolean }>;
 
-/** Options that change the config, shared by `run`, `resume` and `config`. */
+/** Options that change the config, shared by `run`, `branch`, `resume` and `config`. */
 export interface OverrideOptions {
   readonly minutes?: number;
   readonly iterations?: number;
@@ -60,6 +61,15 @@ export async function launchRun(
 ): Promise<number> {
   const since = Date.now();
   const id = await startRun({ runsDirectory: options.runs, file, overrides: overridesOf(options) });
+  return await showRun({ id, since }, options, openTui);
+}
+
+/** Starts a run from a checkpoint of another one, `RUN` or `RUN@ITERATION`, and shows it. Returns the exit code. */
+export async function launchBranch(place: string, options: LaunchOptions, openTui: OpenTui): Promise<number> {
+  const since = Date.now();
+  const { iterations, ...others } = options;
+  const overrides = overridesOf(others);
+  const id = await branchRun({ runsDirectory: options.runs, place, overrides, iterations });
   return await showRun({ id, since }, options, openTui);
 }
 

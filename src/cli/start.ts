@@ -43,12 +43,29 @@ export interface StartOptions {
  */
 export async function startRun(options: StartOptions): Promise<string> {
   const loaded = loadConfigFile(options.file, options.overrides);
+  return await createRun(options.runsDirectory, loaded);
+}
+
+/** What a run that does not begin from nothing is given. */
+export interface Heritage {
+  readonly parent: NonNullable<RunManifest['parent']>;
+  /** Puts into the new run's directory what it begins with, before it is started. */
+  readonly fill: (paths: RunPaths) => void;
+}
+
+/** Makes the directory of a new run and starts it; resolves to its id. Throws as `startRun` does. */
+export async function createRun(
+  directory: string,
+  loaded: LoadedConfig,
+  heritage: Heritage | null = null,
+): Promise<string> {
   const { config } = loaded;
-  const runsDirectory = resolve(options.runsDirectory);
+  const runsDirectory = resolve(directory);
   const id = freeId(runsDirectory, config.name);
   const paths = runPaths(runsDirectory, id);
   createRunDirectory(paths);
   writeConfig(paths, loaded);
+  heritage?.fill(paths);
   const manifest: RunManifest = {
     format: RUN_FORMAT,
     id,
@@ -61,6 +78,7 @@ export async function startRun(options: StartOptions): Promise<string> {
     attempt: 1,
     socket: socketAddress(paths),
     pid: null,
+    parent: heritage?.parent ?? null,
   };
   writeManifest(paths, manifest);
   await launch(runsDirectory, paths, manifest);

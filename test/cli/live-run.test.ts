@@ -36,6 +36,57 @@ describe('control', () => {
     expect(run.requests).toMatchObject([{ command: 'set', knobs: { clip: 0.1, kl: 0.02 } }]);
   });
 
+  it('set gives a knob back to its schedule, beside values for others', async () => {
+    const { code, stdout } = await cli('set', 'lr=schedule', 'clip=0.1');
+    expect(code).toBe(0);
+    expect(stdout).toBe(
+      [
+        'clip 0.2 → 0.1 from iteration 7, minibatch 3',
+        'lr 0.2 → 0.3 from iteration 7, minibatch 3',
+        'lr back on schedule',
+        '',
+      ].join('\n'),
+    );
+    expect(run.requests).toMatchObject([
+      { command: 'set', knobs: { clip: 0.1 } },
+      { command: 'schedule', knobs: ['lr'] },
+    ]);
+    const json = JSON.parse((await cli('set', 'lr=schedule', '--json')).stdout);
+    expect(json).toMatchObject({ run: 'demo-1', changes: [{ knob: 'lr', to: 0.3 }], scheduled: ['lr'] });
+    expect(run.requests).toHaveLength(3);
+  });
+
+  it('undo says what it has put back', async () => {
+    expect(await cli('undo')).toMatchObject({
+      code: 0,
+      stdout: 'put back: clip 0.2 → 0.1 from iteration 7, minibatch 3\n',
+    });
+    const json = JSON.parse((await cli('undo', 'demo-1', '--json')).stdout);
+    expect(json).toMatchObject({ run: 'demo-1', change: { knob: 'clip', to: 0.1, undo: true } });
+    expect(run.requests).toMatchObject([{ command: 'undo' }, { command: 'undo' }]);
+  });
+
+  it('preview says what knobs would have done, and turns none', async () => {
+    const { code, stdout } = await cli('preview', 'demo-1', 'clip=0.1', 'epochs=2');
+    expect(code).toBe(0);
+    expect(stdout).toBe(
+      [
+        'with clip=0.1 epochs=2, iteration 7 computed again (1 minibatch, 512 samples):',
+        '  clipped 10.0 % → 25.0 %',
+        '  KL 0.01 → 0.0123',
+        '',
+      ].join('\n'),
+    );
+    const json = JSON.parse((await cli('preview', 'clip=0.1', '--json')).stdout);
+    expect(json).toMatchObject({ knobs: { clip: 0.1 }, preview: { iteration: 7 } });
+    expect(json.preview['then']).toEqual({ clipFraction: 0.25, kl: 0.0123 });
+    expect(run.requests).toMatchObject([
+      { command: 'preview', knobs: { clip: 0.1, epochs: 2 } },
+      { command: 'preview', knobs: { clip: 0.1 } },
+    ]);
+    expect((await cli('preview', 'nobody', 'clip=0.1')).stderr).toContain('no run "nobody"');
+  });
+
   it('stop returns when the run has ended, and again says that it has', async () => {
     expect(await cli('stop')).toMatchObject({
       code: 0,

@@ -21,13 +21,18 @@ describe('help', () => {
     const verbs = [
       'run',
       'resume',
+      'branch',
       'attach',
       'pause',
       'stop',
       'set',
+      'undo',
+      'preview',
       'ls|runs',
       'episodes',
       'show',
+      'export',
+      'devices',
       'config',
     ];
     for (const verb of verbs) expect(stdout).toContain(`\n  ${verb} `);
@@ -51,6 +56,9 @@ describe('what is not right is said on stderr, with exit code 2', () => {
     ],
     [['set', 'clipp=1'], 'agentrl-lab: "clipp" is not a knob\n  → did you mean clip?\n'],
     [['set', 'clip'], 'agentrl-lab: "clip" is not an assignment; wanted clip=number\n'],
+    [['set', 'clipp=schedule'], 'agentrl-lab: "clipp" is not a knob\n  → did you mean clip?\n'],
+    [['preview', 'clip=9'], 'agentrl-lab: clip=9 is out of range: clip takes a number from 0.01 to 1\n'],
+    [['preview', 'lr=schedule'], 'agentrl-lab: "lr=schedule" is not an assignment; wanted lr=number\n'],
     [['set', 'clip=9'], 'agentrl-lab: clip=9 is out of range: clip takes a number from 0.01 to 1\n'],
     [
       ['run', '--minutes', '0'],
