@@ -5,7 +5,6 @@ const PROCESS_TESTS = ['test/{cli,e2e,faults,hosts}/**/*.test.ts'];
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/build.ts'],
     projects: [
       {
         extends: true,
@@ -22,6 +21,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'process',
+          globalSetup: ['test/support/build.ts'],
           include: PROCESS_TESTS,
           testTimeout: 60_000,
           hookTimeout: 60_000,

@@ -1,10 +1,13 @@
 import { parseArgs } from 'node:util';
 import { type Benchmark, machine } from './benchmark.ts';
+import { classic } from './classic.bench.ts';
+import { growth } from './growth.bench.ts';
 import { learning } from './learning.bench.ts';
+import { memory } from './memory.bench.ts';
 import { rollout } from './rollout.bench.ts';
 import { update } from './update.bench.ts';
 
-const BENCHMARKS: readonly Benchmark[] = [rollout, update, learning];
+const BENCHMARKS: readonly Benchmark[] = [rollout, update, growth, learning, classic, memory];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
