@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { totalmem } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { Override } from '../config/overrides.ts';
@@ -11,7 +11,12 @@ import { errorText, LabError } from '../domain/error.ts';
  */
 export function loadConfigFile(file: string | null, overrides: readonly Override[]): LoadedConfig {
   const text = file === null ? null : readConfig(file);
-  const loaded = loadConfig(text, { file: file ?? 'defaults', overrides, memoryMiB: memoryMiB() });
+  const loaded = loadConfig(text, {
+    file: file ?? 'defaults',
+    overrides,
+    memoryMiB: memoryMiB(),
+    cores: availableParallelism(),
+  });
   const { config, origins } = loaded;
   if (!/^\.{0,2}\//u.test(config.env.name)) return loaded;
   const inFile = file !== null && origins.get('env.name') !== 'command line';

@@ -2,6 +2,7 @@ import { LabError } from '../domain/error.ts';
 import { KNOB_NAMES, KNOBS } from '../domain/knob.ts';
 import { recordOf } from '../domain/table.ts';
 import { findImpossible, type Problem } from './budgets.ts';
+import { fillCores } from './cores.ts';
 import { explainIssue } from './explain.ts';
 import { applyOverrides, type Override } from './overrides.ts';
 import { type Config, configSchema } from './schema.ts';
@@ -13,6 +14,8 @@ export interface LoadOptions {
   readonly overrides?: readonly Override[];
   /** Memory of this machine in MiB, to refuse what cannot fit; null or absent: not checked. */
   readonly memoryMiB?: number | null;
+  /** Cores of this machine, to share among workers and the trainer what the config leaves open; null or absent: a default. */
+  readonly cores?: number | null;
 }
 
 /** Where each value comes from, by dotted path of the value: `default`, `FILE:LINE` or `command line`. */
@@ -30,10 +33,11 @@ const MOST_PROBLEMS = 8;
  * the file and line, the key, the value got and what would be right.
  */
 export function loadConfig(text: string | null, options: LoadOptions): LoadedConfig {
-  const { file, overrides = [], memoryMiB = null } = options;
+  const { file, overrides = [], memoryMiB = null, cores = null } = options;
   const source: ConfigSource = text === null ? { raw: {}, line: () => null } : parseSource(text, file);
   const defaults = configSchema.parse({});
-  const raw = applyOverrides(source.raw, overrides, defaults);
+  const given = applyOverrides(source.raw, overrides, defaults);
+  const raw = cores === null ? given : fillCores(given, cores, defaults.sampling.overlap);
   const parsed = configSchema.safeParse(raw);
   const origin = (path: ConfigPath): string => originOf(path, { source, overrides, file });
   if (!parsed.success) {
