@@ -2,12 +2,24 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { LabError } from '../domain/error.ts';
 import { LAB_VERSION } from '../domain/lab-version.ts';
 import { nearest } from '../domain/nearest.ts';
-import { type ControlOptions, checkpointRun, pauseRun, setKnobs, stopRun } from './control.ts';
+import { type BenchOptions, benchEnvironment } from './bench.ts';
+import {
+  type ControlOptions,
+  checkpointRun,
+  pauseRun,
+  previewKnobs,
+  setKnobs,
+  stopRun,
+  undoKnob,
+} from './control.ts';
+import { type DevicesOptions, printDevices } from './devices.ts';
+import { type ExportOptions, exportRun } from './export.ts';
 import { type FsckOptions, fsckRun } from './fsck.ts';
 import { printConfig, printEpisode, printEpisodes, printRuns } from './inspect.ts';
 import { DEFAULT_RUNS_DIRECTORY, rememberRunsDirectory } from './lab-command.ts';
 import {
   attachRun,
+  launchBranch,
   launchRun,
   type OpenTui,
   type OverrideOptions,
@@ -23,6 +35,8 @@ Examples:
   agentrl-lab run lab.yaml --minutes 30    the same with a config of your own
   agentrl-lab run --headless --json        no screen: one JSON object an iteration
   agentrl-lab set clip=0.1 kl=0.02         turn knobs of the live run
+  agentrl-lab branch demo-1@300 --set clip=0.1
+                                           another run from a checkpoint of that one
   agentrl-lab episodes fail:max_steps      find episodes by the way they failed
   agentrl-lab show e120                    one of them, step by step
 
@@ -107,6 +121,18 @@ function addRunVerbs(program: Command, openTui: OpenTui, finish: (exitCode: numb
     .action(async (run: string | undefined, _options, command: Command) =>
       finish(await resumeRun(run, command.optsWithGlobals(), openTui)),
     );
+  withShowOptions(
+    withOverrides(
+      program
+        .command('branch')
+        .argument('<run[@iteration]>', 'default of the iteration: its newest checkpoint'),
+    ),
+  )
+    .description('start a run from a checkpoint of another one; --minutes and --iterations are its own')
+    .option('--name <name>', 'name of the run; default: that of the other one')
+    .action(async (place: string, _options, command: Command) =>
+      finish(await launchBranch(place, command.optsWithGlobals(), openTui)),
+    );
   program
     .command('attach')
     .argument('[run]', 'default: the newest live run')
@@ -148,13 +174,31 @@ function addControlVerbs(program: Command): void {
     );
   program
     .command('set')
-    .argument('<knob=value...>', 'one or more, as in clip=0.1')
+    .argument('<knob=value...>', 'one or more, as in clip=0.1; lr=schedule gives lr back to its schedule')
     .description('turn knobs; prints from which minibatch on the new values apply')
     .option('--run <run>', 'default: the newest live run')
     .addOption(jsonOption())
     .action(
       async (knobs: string[], _options, command: Command) =>
         await setKnobs(knobs, command.optsWithGlobals<ControlOptions>()),
+    );
+  program
+    .command('undo')
+    .argument('[run]', 'default: the newest live run')
+    .description('put back the newest turn of a knob')
+    .addOption(jsonOption())
+    .action(
+      async (run: string | undefined, _options, command: Command) =>
+        await undoKnob(run, command.optsWithGlobals<ControlOptions>()),
+    );
+  program
+    .command('preview')
+    .argument('<[run] knob=value...>', 'one or more, as in clip=0.1; default of the run: the newest live run')
+    .description('what knobs would have done to the newest update, without turning them')
+    .addOption(jsonOption())
+    .action(
+      async (knobs: string[], _options, command: Command) =>
+        await previewKnobs(knobs, command.optsWithGlobals<ControlOptions>()),
     );
 }
 
@@ -196,6 +240,37 @@ function addInspectVerbs(program: Command, finish: (exitCode: number) => void): 
     .addOption(jsonOption())
     .action((run: string | undefined, _options, command: Command) =>
       finish(fsckRun(run, command.optsWithGlobals<FsckOptions>())),
+    );
+  program
+    .command('export')
+    .argument('<run[@iteration]>', 'default of the iteration: its newest checkpoint')
+    .description('write the policy as an ONNX model, with what encodes its inputs')
+    .requiredOption('--to <directory>', 'an empty or new directory')
+    .addOption(jsonOption())
+    .action(
+      async (place: string, _options, command: Command) =>
+        await exportRun(place, command.optsWithGlobals<ExportOptions>()),
+    );
+  program
+    .command('devices')
+    .argument('[config]', 'YAML file whose providers are looked at; none: the defaults')
+    .description('try every execution provider of onnxruntime on this machine')
+    .addOption(jsonOption())
+    .action(
+      async (file: string | undefined, _options, command: Command) =>
+        await printDevices(file ?? null, command.optsWithGlobals<DevicesOptions>()),
+    );
+  program
+    .command('bench')
+    .argument('[config]', 'YAML file, as for run; none: the defaults')
+    .description('try an environment with a random policy before training: failures, speed, memory')
+    .addOption(new Option('--env <name>', 'the environment, in place of the one in the config'))
+    .addOption(new Option('--tasks <n>', 'how many to try; default: 10,000').argParser(parsePositive))
+    .option('--task <task>', 'this one only, once: FAMILY/SPLIT/INDEX, with @SEED for that very episode')
+    .option('--set <key=value...>', 'any key of the config, as in sampling.slots=512')
+    .addOption(jsonOption())
+    .action(async (file: string | undefined, _options, command: Command) =>
+      finish(await benchEnvironment(file ?? null, command.optsWithGlobals<BenchOptions>())),
     );
   withOverrides(program.command('config').argument('[file]', 'YAML file; none: the defaults'))
     .description('print the whole config with the origin of each value')

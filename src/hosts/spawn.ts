@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { execa } from 'execa';
 import { systemErrorCode } from '../domain/error.ts';
 import type { HostRole, HostSpec } from '../domain/host.ts';
+import { parseLifelineNews } from '../protocol/lifeline.ts';
 import { childCommand } from './command.ts';
 import { type ChildEnd, explainEnd } from './explain-end.ts';
 import type { Child, ChildExit } from './host.ts';
@@ -31,7 +32,8 @@ export function spawnChild(host: HostSpec, entry: HostRole, options: SpawnOption
   let ended = false;
   let lastLine: string | null = null;
   readLines(subprocess.stderr, MAX_LINE, (line) => {
-    if (!NODE_TRACE.test(line)) lastLine = line;
+    // Neither is the child's own last word: what Node says of itself, and what its watching thread says to us.
+    if (!NODE_TRACE.test(line) && parseLifelineNews(line) === null) lastLine = line;
     options.onStderrLine(line);
   });
   const wait = async (): Promise<ChildExit> => {
