@@ -1,62 +1,126 @@
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { loadConfig } from '../src/config/load.ts';
 import { bytesOf } from '../src/protocol/frame.ts';
 import type { WorkerReport } from '../src/protocol/worker.ts';
 import { workerSettings } from '../src/run/child-settings.ts';
+import { bytesByWorker, EpisodeIntake } from '../src/run/episode-intake.ts';
+import { openRunStore } from '../src/store/index-writer.ts';
+import { createRunDirectory, runPaths } from '../src/store/run-directory.ts';
 import { initialWeights } from '../trainer/policy/parameters.ts';
 import { type Benchmark, sleep } from './benchmark.ts';
-import { driveWorker } from './worker-driver.ts';
+import { type DrivenWorker, driveWorker } from './worker-driver.ts';
 
-const WARM_UP_MS = 2000;
+const WARM_UP_MS = 8000;
 
-/** Real workers with the demo's policy and environment, and beside them the policy alone on the same cores. */
+/** What reports can be summed over. */
+type Sum = Exclude<keyof WorkerReport, 'measure'>;
+
+/**
+ * Real workers with the demo's policy and environment; this process stores every episode, and acknowledges it, as the run
+ * process does. Beside them the policy alone on the same cores.
+ */
 export const rollout: Benchmark = {
   name: 'rollout',
-  measures: 'env steps/s with the policy in the loop, against this machine’s inference-only rate',
+  measures:
+    'env steps/s with the policy in the loop and every episode stored, against the inference-only rate',
   async run({ seconds, slots, say }) {
     const { config } = loadConfig(null, { file: 'demo' });
     const workers = config.hosts.reduce((sum, host) => sum + host.workers, 0);
     const total = slots ?? config.sampling.slots;
     const weights = initialWeights(config.policy, 1);
     const base = workerSettings(config);
-    say(`${total} slots in ${workers} workers, ${seconds} s`);
-    const driven = await Promise.all(
-      Array.from({ length: workers }, async (_, worker) => {
-        const share = Math.floor(total / workers);
-        return await driveWorker({ ...base, worker, host: 'local', slots: share }, bytesOf(weights));
-      }),
-    );
-    await sleep(WARM_UP_MS);
-    for (const worker of driven) worker.resetTotals();
-    const started = performance.now();
-    await sleep(seconds * 1000);
-    const elapsed = (performance.now() - started) / 1000;
-    const totals = driven.map((worker) => worker.totals());
-    const episodes = driven.reduce((sum, worker) => sum + worker.episodes(), 0);
-    await Promise.all(driven.map(async (worker) => await worker.stop()));
-    const sum = (field: keyof WorkerReport): number => totals.reduce((all, report) => all + report[field], 0);
-    say('the policy alone');
-    const inferenceOnly = await inferenceRate(workers, seconds);
-    const rate = sum('steps') / elapsed;
-    const perStep = (field: keyof WorkerReport): number => (sum(field) * 1000) / sum('steps');
-    return {
-      figures: {
-        slots: total,
-        envStepsPerS: rate,
-        inferenceOnlyPerS: inferenceOnly,
-        ratioToInference: rate / inferenceOnly,
-        episodesPerS: episodes / elapsed,
-        encodeUsPerStep: perStep('encodeMs'),
-        inferenceUsPerStep: perStep('inferenceMs'),
-        stepUsPerStep: perStep('stepMs'),
-        recordUsPerStep: perStep('recordMs'),
-        rssMiB: sum('rssMiB'),
-      },
-      conditions: { workers, seconds, policy: 'untrained', env: config.env.name },
-    };
+    const directory = mkdtempSync(join(tmpdir(), 'rollout-'));
+    try {
+      const paths = runPaths(directory, 'bench');
+      createRunDirectory(paths);
+      const store = openRunStore(paths);
+      const driven: DrivenWorker[] = [];
+      let failure: Error | null = null;
+      const intake = new EpisodeIntake(store, {
+        onStored: (episodes) => {
+          for (const [worker, bytes] of bytesByWorker(episodes)) driven[worker]?.ack(bytes);
+        },
+        onFailed: (error) => {
+          failure = error;
+        },
+      });
+      say(`${total} slots in ${workers} workers, ${seconds} s`);
+      const started = Array.from({ length: workers }, async (_, worker) => {
+        const settings = { ...base, worker, host: 'local', slots: Math.floor(total / workers) };
+        driven[worker] = await driveWorker(
+          settings,
+          bytesOf(weights),
+          ({ summary, bytes, bootstrapValue }, attachments) =>
+            intake.add({ worker, summary, bytes, bootstrapValue, attachments }),
+          'by caller',
+        );
+      });
+      await Promise.all(started);
+      await sleep(WARM_UP_MS);
+      const figures = await measure(driven, seconds);
+      const stored = store.totals().episodes;
+      await Promise.all(driven.map(async (worker) => await worker.stop()));
+      intake.flush();
+      store.close();
+      if (failure !== null) throw failure;
+      if (stored === 0) throw new Error('no episode was stored');
+      say('the policy alone');
+      const inferenceOnlyPerS = await inferenceRate(workers, seconds);
+      return {
+        figures: {
+          slots: total,
+          inferenceOnlyPerS,
+          ratioToInference: (figures['envStepsPerS'] ?? 0) / inferenceOnlyPerS,
+          ...figures,
+        },
+        conditions: { workers, seconds, policy: 'untrained', env: config.env.name },
+      };
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
   },
 };
+
+/** What the workers, and this process for them, do in so many seconds. CPU times are those of whole processes. */
+async function measure(
+  workers: readonly DrivenWorker[],
+  seconds: number,
+): Promise<Record<string, number | null>> {
+  for (const worker of workers) worker.resetTotals();
+  const cpuBefore = workers.map((worker) => worker.cpuSeconds());
+  const storeBefore = process.cpuUsage();
+  const started = performance.now();
+  await sleep(seconds * 1000);
+  const elapsed = (performance.now() - started) / 1000;
+  const { user, system } = process.cpuUsage(storeBefore);
+  const totals = workers.map((worker) => worker.totals());
+  const sum = (field: Sum): number => totals.reduce((all, report) => all + report[field], 0);
+  const perStep = (field: Sum): number => (sum(field) * 1000) / sum('steps');
+  const cpu = workers.reduce<number | null>((all, worker, index) => {
+    const [before, after] = [cpuBefore[index] ?? null, worker.cpuSeconds()];
+    return all === null || before === null || after === null ? null : all + after - before;
+  }, 0);
+  const steps = sum('steps');
+  const storeUs = (user + system) / steps;
+  const workerUs = cpu === null ? null : (cpu * 1e6) / steps;
+  return {
+    envStepsPerS: steps / elapsed,
+    episodesPerS: workers.reduce((all, worker) => all + worker.episodes(), 0) / elapsed,
+    busySlots: sum('busySlots'),
+    encodeUsPerStep: perStep('encodeMs'),
+    inferenceUsPerStep: perStep('inferenceMs'),
+    stepUsPerStep: perStep('stepMs'),
+    recordUsPerStep: perStep('recordMs'),
+    workerCpuUsPerStep: workerUs,
+    storeCpuUsPerStep: storeUs,
+    cpuUsPerStep: workerUs === null ? null : workerUs + storeUs,
+    workersRssMiB: sum('rssMiB'),
+  };
+}
 
 /** Observations a second through the policy alone, in as many processes as there are workers, all at once. */
 async function inferenceRate(processes: number, seconds: number): Promise<number> {

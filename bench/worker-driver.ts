@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Assignment } from '../src/domain/episode.ts';
 import { hostSpecSchema } from '../src/domain/host.ts';
 import { episodeId } from '../src/domain/id.ts';
@@ -22,6 +23,10 @@ export interface DrivenWorker {
   /** Episodes delivered so far. */
   episodes(): number;
   resetTotals(): void;
+  /** CPU time of its process so far, in s; null where the system does not say. */
+  cpuSeconds(): number | null;
+  /** Acknowledges so many bytes, where that was left to the caller. */
+  ack(bytes: number): void;
   stop(): Promise<void>;
 }
 
@@ -39,11 +44,20 @@ const ZERO: WorkerReport = {
   rssMiB: 0,
 };
 
-/** Starts a worker with these weights, and keeps it supplied with training tasks. */
+/** Each has every so manieth number for its episodes. */
+const MAX_WORKERS = 64;
+/** Clock ticks a second in /proc: the same on every Linux that Node runs on. */
+const TICKS_PER_S = 100;
+
+/**
+ * Starts a worker with these weights, and keeps it supplied with training tasks. Episodes are acknowledged once `onEpisode`
+ * returns, or by the caller, with `ack`.
+ */
 export async function driveWorker(
   settings: WorkerSettings,
   weights: Uint8Array,
   onEpisode: (message: EpisodeMessage, attachments: Attachments) => void = () => undefined,
+  acknowledged: 'at once' | 'by caller' = 'at once',
 ): Promise<DrivenWorker> {
   const host = hostSpecSchema.parse({ name: 'local' });
   const child = spawnChild(host, 'worker', {
@@ -60,7 +74,8 @@ export async function driveWorker(
       const families = catalog?.families ?? [];
       const family = families[n % families.length]!;
       return {
-        id: episodeId(n + 1),
+        // Workers may share one store.
+        id: episodeId(n * MAX_WORKERS + settings.worker + 1),
         task: {
           env: settings.env.name,
           family: family.name,
@@ -90,7 +105,7 @@ export async function driveWorker(
       if (message.type === 'episode') {
         episodes++;
         onEpisode(message, attachments);
-        connection.send({ type: 'ack', bytes: message.bytes });
+        if (acknowledged === 'at once') connection.send({ type: 'ack', bytes: message.bytes });
       }
       if (message.type === 'report') totals = addReports(totals, message.report);
     },
@@ -106,12 +121,26 @@ export async function driveWorker(
       totals = ZERO;
       episodes = 0;
     },
+    cpuSeconds: () => cpuSeconds(child.pid),
+    ack: (bytes) => connection.send({ type: 'ack', bytes }),
     stop: async () => {
       connection.send({ type: 'stop' });
       connection.close();
       await child.exited;
     },
   };
+}
+
+/** User and system time, fields 14 and 15 of /proc/PID/stat. */
+function cpuSeconds(pid: number | null): number | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name, field 2, may hold spaces and brackets: count from its last bracket.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
+  } catch {
+    return null;
+  }
 }
 
 function addReports(a: WorkerReport, b: WorkerReport): WorkerReport {

@@ -1,5 +1,5 @@
 import { createRandom } from '../../src/domain/random.ts';
-import type { Action, ActionType, Candidate } from '../../src/domain/space.ts';
+import type { Action, ActionType, ArgumentType, Candidate } from '../../src/domain/space.ts';
 import type { Scenario } from './scenario.ts';
 
 /** Which part of the form the agent has before it: none, one with an empty field, or one that is filled in. */
@@ -12,6 +12,49 @@ const LEGAL: Readonly<Record<FormState, readonly ActionType[]>> = {
   ready: ['read', 'select_tool', 'confirm', 'submit', 'noop'],
 };
 
+/** What a scenario offers, before it is shuffled: the same in each of its episodes. */
+interface Stock {
+  readonly reads: readonly Candidate[];
+  readonly tools: readonly Candidate[];
+  readonly inputs: readonly Candidate[];
+  /** Values in files. */
+  readonly values: readonly string[];
+  readonly arguments: Readonly<Record<ArgumentType, ReadonlySet<string>>>;
+}
+
+const stocks = new WeakMap<Scenario, Stock>();
+
+function stockOf(scenario: Scenario): Stock {
+  let stock = stocks.get(scenario);
+  if (stock === undefined) {
+    stock = createStock(scenario);
+    stocks.set(scenario, stock);
+  }
+  return stock;
+}
+
+function createStock({ files, directories, names, tray }: Scenario): Stock {
+  const fileNames = files.map((file) => file.name);
+  const values = files.flatMap((file) => file.values);
+  const inputs = [
+    ...fileNames.map((text): Candidate => ({ type: 'input', text, kind: 'file' })),
+    ...directories.map((text): Candidate => ({ type: 'input', text, kind: 'directory' })),
+    ...names.map((text): Candidate => ({ type: 'input', text, kind: 'name' })),
+    ...values.map((text): Candidate => ({ type: 'input', text, kind: 'value' })),
+  ];
+  return {
+    reads: fileNames.map((text): Candidate => ({ type: 'read', text, kind: 'file' })),
+    tools: tray.map((text): Candidate => ({ type: 'select_tool', text, kind: 'tool' })),
+    inputs,
+    values,
+    arguments: {
+      read: new Set(fileNames),
+      select_tool: new Set(tray),
+      input: new Set(inputs.map((candidate) => candidate.text)),
+    },
+  };
+}
+
 /**
  * What the agent may do now. Candidates stand in an order drawn once an episode, so that a place in the list tells
  * nothing; the arrays stay the same objects until reading discovers new values.
@@ -21,31 +64,19 @@ export class Offer {
   readonly #inputs: readonly Candidate[];
   /** Values in files that nobody has read yet. */
   readonly #hidden: Set<string>;
-  readonly #arguments: Readonly<Record<'read' | 'select_tool' | 'input', ReadonlySet<string>>>;
-  #withInputs: readonly Candidate[];
+  readonly #arguments: Stock['arguments'];
+  /** Null until a form asks for it. */
+  #withInputs: readonly Candidate[] | null = null;
 
   constructor(scenario: Scenario, seed: number) {
     const random = createRandom(seed);
-    const files = scenario.files.map((file) => file.name);
-    const values = scenario.files.flatMap((file) => file.values);
-    const reads = random.shuffle(files.map((text): Candidate => ({ type: 'read', text, kind: 'file' })));
-    const tools = random.shuffle(
-      scenario.tray.map((text): Candidate => ({ type: 'select_tool', text, kind: 'tool' })),
-    );
+    const stock = stockOf(scenario);
+    const reads = random.shuffle(stock.reads);
+    const tools = random.shuffle(stock.tools);
     this.#fixed = [...reads, ...tools];
-    this.#inputs = random.shuffle([
-      ...files.map((text): Candidate => ({ type: 'input', text, kind: 'file' })),
-      ...scenario.directories.map((text): Candidate => ({ type: 'input', text, kind: 'directory' })),
-      ...scenario.names.map((text): Candidate => ({ type: 'input', text, kind: 'name' })),
-      ...values.map((text): Candidate => ({ type: 'input', text, kind: 'value' })),
-    ]);
-    this.#hidden = new Set(values);
-    this.#arguments = {
-      read: new Set(files),
-      select_tool: new Set(scenario.tray),
-      input: new Set(this.#inputs.map((candidate) => candidate.text)),
-    };
-    this.#withInputs = this.#listAll();
+    this.#inputs = random.shuffle(stock.inputs);
+    this.#hidden = new Set(stock.values);
+    this.#arguments = stock.arguments;
   }
 
   /** Legal types in this state of the form. */
@@ -55,7 +86,9 @@ export class Offer {
 
   /** Candidates in this state of the form. */
   candidates(form: FormState): readonly Candidate[] {
-    return form === 'filling' ? this.#withInputs : this.#fixed;
+    if (form !== 'filling') return this.#fixed;
+    this.#withInputs ??= this.#listAll();
+    return this.#withInputs;
   }
 
   /** Whether this action is on offer in this state of the form. */
@@ -71,7 +104,7 @@ export class Offer {
   discover(values: readonly string[]): void {
     let changed = false;
     for (const value of values) changed = this.#hidden.delete(value) || changed;
-    if (changed) this.#withInputs = this.#listAll();
+    if (changed) this.#withInputs = null;
   }
 
   #listAll(): readonly Candidate[] {

@@ -54,6 +54,8 @@ export class Progress {
 
   #matches(tool: ToolName, values: readonly string[]): boolean {
     const job = this.#scenario.jobs[this.#jobs];
-    return job?.tool === tool && values.every((value, index) => job.arguments[index] === value);
+    if (job?.tool !== tool) return false;
+    for (let i = 0; i < values.length; i++) if (job.arguments[i] !== values[i]) return false;
+    return true;
   }
 }

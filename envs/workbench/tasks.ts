@@ -27,8 +27,22 @@ export const WORKBENCH_CATALOG: Catalog = {
 /** Scenarios of the tasks made here, so that only tasks from elsewhere have to be validated. */
 const known = new WeakMap<object, Scenario>();
 
+/** Tasks made so far, by their formatted references: episodes take the same ones again and again. */
+const made = new Map<string, Task>();
+const MOST_MADE = FAMILIES.length * (COUNTS.train + COUNTS.held_out);
+
 /** Generates the task that a reference names: always the same one. Throws `environment-invalid` if there is none. */
 export function createTask(ref: TaskRef): Task {
+  const key = formatTaskRef(ref);
+  let task = made.get(key);
+  if (task === undefined) {
+    task = generateTask(ref);
+    if (made.size < MOST_MADE) made.set(key, task);
+  }
+  return task;
+}
+
+function generateTask(ref: TaskRef): Task {
   const family = findFamily(ref);
   if (ref.index >= COUNTS[ref.split]) {
     throw new LabError('environment-invalid', {

@@ -1,6 +1,7 @@
 import { BEHAVIOUR_NAMES, type Behaviour } from '../domain/failure.ts';
 import type { RewardPart, RewardRule, RewardRules } from '../domain/reward.ts';
 import { type Action, formatAction } from '../domain/space.ts';
+import type { Components } from './aggregator.ts';
 import { createPenaltyTracker } from './penalties.ts';
 
 /** What the detectors look at in a step. */
@@ -16,70 +17,101 @@ export interface EpisodeTrace {
   readonly success: boolean;
 }
 
-type Detector = (trace: EpisodeTrace, rules: RewardRules) => boolean;
-
 const REPETITIONS = 3;
 /** One in so many actions without effect is too many. */
 const INVALID_ONE_IN = 3;
 /** Slack for sums of floating-point payments. */
 const EPSILON = 1e-9;
 
-const DETECTORS: Readonly<Record<Behaviour, Detector>> = {
-  loop: hasLoop,
-  tool_thrash: hasToolThrash,
-  reward_farming: hasRewardFarming,
-  invalid_actions: hasInvalidActions,
-  unread_submit: ({ steps }) =>
-    steps.some(({ parts }) => parts.some((part) => part.name === 'unread_submit' && part.raw > 0)),
-};
-
 /**
- * What an episode did, beside how it ended: the behaviours of `src/domain/failure.ts` that it shows, in that table's
- * order. `rules` are those that paid it.
+ * Watches one episode at a time for the behaviours of `src/domain/failure.ts`, step by step, so that nobody has to keep the
+ * steps:
+ * - `loop`: one action taken without effect three times or more, whatever was done in between;
+ * - `tool_thrash`: three or more `tool_switch` penalties;
+ * - `reward_farming`: unsuccessful, and a component that pays for behaviour paid all that its cap allows;
+ * - `invalid_actions`: a third of the actions or more without effect;
+ * - `unread_submit`: that component was given, whatever it was paid.
  */
-export function findBehaviours(trace: EpisodeTrace, rules: RewardRules): Behaviour[] {
-  return BEHAVIOUR_NAMES.filter((name) => DETECTORS[name](trace, rules));
+export interface BehaviourTracker {
+  /** Takes note of a step and of what the penalty tracker said of it. */
+  observe(step: TracedStep, penalties: Components): void;
+  /** What the episode showed so far, in the table's order, if this was its end. */
+  find(success: boolean): Behaviour[];
+  /** Begins the next episode. */
+  reset(): void;
 }
 
-/** One action taken without effect three times or more, whatever was done in between. */
-function hasLoop({ steps }: EpisodeTrace): boolean {
-  const counts = new Map<string, number>();
-  for (const { action, effective } of steps) {
-    if (effective) continue;
+/** A tracker at the start of an episode; `rules` are those that pay it. A slot keeps one. */
+export function createBehaviourTracker(rules: RewardRules): BehaviourTracker {
+  return new Tracker(rules);
+}
+
+/** What a whole episode did, beside how it ended. `rules` are those that paid it. */
+export function findBehaviours({ steps, success }: EpisodeTrace, rules: RewardRules): Behaviour[] {
+  const penalties = createPenaltyTracker();
+  const tracker = createBehaviourTracker(rules);
+  for (const step of steps) tracker.observe(step, penalties.observe(step.action, step.effective));
+  return tracker.find(success);
+}
+
+class Tracker implements BehaviourTracker {
+  readonly #rules: RewardRules;
+  #steps = 0;
+  #ineffective = 0;
+  #switches = 0;
+  #looped = false;
+  #unread = false;
+  /** How often each action had no effect. */
+  readonly #vain = new Map<string, number>();
+  /** What each component was paid. */
+  readonly #paid = new Map<string, number>();
+
+  constructor(rules: RewardRules) {
+    this.#rules = rules;
+  }
+
+  observe({ action, effective, parts }: TracedStep, penalties: Components): void {
+    this.#steps++;
+    if ('tool_switch' in penalties) this.#switches++;
+    for (const part of parts) {
+      this.#paid.set(part.name, (this.#paid.get(part.name) ?? 0) + part.paid);
+      if (part.name === 'unread_submit' && part.raw > 0) this.#unread = true;
+    }
+    if (effective) return;
+    this.#ineffective++;
     const key = formatAction(action);
-    const count = (counts.get(key) ?? 0) + 1;
-    if (count >= REPETITIONS) return true;
-    counts.set(key, count);
+    const count = (this.#vain.get(key) ?? 0) + 1;
+    this.#vain.set(key, count);
+    if (count >= REPETITIONS) this.#looped = true;
   }
-  return false;
-}
 
-function hasToolThrash({ steps }: EpisodeTrace): boolean {
-  const tracker = createPenaltyTracker();
-  let switches = 0;
-  for (const { action, effective } of steps) {
-    if ('tool_switch' in tracker.observe(action, effective)) switches++;
+  find(success: boolean): Behaviour[] {
+    const shown: Readonly<Record<Behaviour, boolean>> = {
+      loop: this.#looped,
+      tool_thrash: this.#switches >= REPETITIONS,
+      reward_farming: !success && this.#hasFarmed(),
+      invalid_actions: this.#ineffective > 0 && this.#ineffective * INVALID_ONE_IN >= this.#steps,
+      unread_submit: this.#unread,
+    };
+    return BEHAVIOUR_NAMES.filter((name) => shown[name]);
   }
-  return switches >= REPETITIONS;
-}
 
-/** Unsuccessful, and a component that pays for behaviour paid all that its cap allows. */
-function hasRewardFarming({ steps, success }: EpisodeTrace, rules: RewardRules): boolean {
-  if (success) return false;
-  const paid = new Map<string, number>();
-  for (const { parts } of steps) {
-    for (const part of parts) paid.set(part.name, (paid.get(part.name) ?? 0) + part.paid);
+  reset(): void {
+    this.#steps = 0;
+    this.#ineffective = 0;
+    this.#switches = 0;
+    this.#looped = false;
+    this.#unread = false;
+    if (this.#vain.size > 0) this.#vain.clear();
+    if (this.#paid.size > 0) this.#paid.clear();
   }
-  for (const [name, total] of paid) {
-    const rule: RewardRule | undefined = rules[name];
-    if (rule !== undefined && rule.cap !== null && rule.weight > 0 && total >= rule.cap - EPSILON)
-      return true;
-  }
-  return false;
-}
 
-function hasInvalidActions({ steps }: EpisodeTrace): boolean {
-  let invalid = 0;
-  for (const step of steps) if (!step.effective) invalid++;
-  return invalid > 0 && invalid * INVALID_ONE_IN >= steps.length;
+  #hasFarmed(): boolean {
+    for (const [name, total] of this.#paid) {
+      const rule: RewardRule | undefined = this.#rules[name];
+      if (rule !== undefined && rule.cap !== null && rule.weight > 0 && total >= rule.cap - EPSILON)
+        return true;
+    }
+    return false;
+  }
 }

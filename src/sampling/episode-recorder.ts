@@ -1,6 +1,5 @@
 import type { Action, Candidate, Observation } from '../domain/space.ts';
 import type { Payment } from '../rewards/aggregator.ts';
-import { cutFromSlab } from './slab.ts';
 
 /** What the policy said of a step. */
 export interface Decision {
@@ -77,7 +76,7 @@ export class EpisodeRecorder {
     const steps = this.#bytes.subarray(Math.min(1, this.#used), this.#used);
     const headBytes = Buffer.byteLength(head);
     // Digits, commas and brackets: a byte each.
-    const body = cutFromSlab(headBytes + steps.byteLength + tail.length);
+    const body = Buffer.allocUnsafe(headBytes + steps.byteLength + tail.length);
     body.write(head, 0);
     body.set(steps, headBytes);
     body.write(tail, headBytes + steps.byteLength, 'latin1');

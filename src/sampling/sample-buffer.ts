@@ -6,7 +6,6 @@ import {
   type PolicySpec,
 } from '../domain/policy-spec.ts';
 import { type Attachments, bytesOf } from '../protocol/frame.ts';
-import { cutFromSlab } from './slab.ts';
 
 /** One row of a batch: what the policy was given and what it answered. The arrays are those of all rows. */
 export interface SampleRow {
@@ -84,15 +83,15 @@ export class SampleBuffer {
 
   /** Copies of the filled parts, ready to send: views of one piece of memory. */
   tensors(): Attachments {
-    const { observations, ...own } = this.#columns;
+    const { observations, actions, logProbabilities, values, rewards, versions } = this.#columns;
     const named: [string, ArrayBufferView][] = [
       ...observations.map((column, i): [string, ArrayBufferView] => [this.#tensors[i]?.name ?? '', column]),
-      ...Object.entries(own),
+      ...Object.entries({ actions, logProbabilities, values, rewards, versions }),
     ];
     const filledBytes = (column: ArrayBufferView): number => (column.byteLength / this.#room) * this.#length;
     let total = 0;
     for (const [, column] of named) total += filledBytes(column);
-    const copy = cutFromSlab(total);
+    const copy = Buffer.allocUnsafe(total);
     const parts: Record<string, Uint8Array> = {};
     let at = 0;
     for (const [name, column] of named) {
@@ -104,14 +103,28 @@ export class SampleBuffer {
     return parts;
   }
 
+  /** All in one piece of memory: a step then touches few of its pages. */
   #createColumns(steps: number): Columns {
+    const floats = 4 * steps;
+    let bytes = floats * (this.#size + 3) + 2 * steps;
+    for (const { element, width } of this.#tensors)
+      bytes += roundUp(ARRAYS[element].BYTES_PER_ELEMENT * steps * width);
+    const memory = new ArrayBuffer(bytes);
+    let at = 0;
+    const next = (length: number): number => {
+      at += roundUp(length);
+      return at - roundUp(length);
+    };
     return {
-      observations: this.#tensors.map(({ element, width }) => new ARRAYS[element](steps * width)),
-      actions: new Uint16Array(steps),
-      logProbabilities: new Float32Array(steps * this.#size),
-      values: new Float32Array(steps),
-      rewards: new Float32Array(steps),
-      versions: new Uint32Array(steps),
+      observations: this.#tensors.map(({ element, width }) => {
+        const Column = ARRAYS[element];
+        return new Column(memory, next(Column.BYTES_PER_ELEMENT * steps * width), steps * width);
+      }),
+      logProbabilities: new Float32Array(memory, next(floats * this.#size), steps * this.#size),
+      values: new Float32Array(memory, next(floats), steps),
+      rewards: new Float32Array(memory, next(floats), steps),
+      versions: new Uint32Array(memory, next(floats), steps),
+      actions: new Uint16Array(memory, next(2 * steps), steps),
     };
   }
 
@@ -127,4 +140,9 @@ export class SampleBuffer {
     this.#columns = after;
     this.#room = room;
   }
+}
+
+/** To the next place where any element may begin. */
+function roundUp(bytes: number): number {
+  return Math.ceil(bytes / 4) * 4;
 }

@@ -44,6 +44,17 @@ describe('frames', () => {
     );
   });
 
+  it('are few chunks where attachments adjoin in memory, and the same bytes', () => {
+    const memory = Buffer.from('abcdefgh');
+    const adjoining = { a: memory.subarray(0, 3), b: memory.subarray(3, 3), c: memory.subarray(3, 8) };
+    expect(encodeFrame({ type: 'x' }, adjoining)).toHaveLength(2);
+    const apart = { a: memory.subarray(0, 3), b: new Uint8Array(0), c: Buffer.from('defgh') };
+    expect(frameBytes({ type: 'x' }, adjoining)).toEqual(frameBytes({ type: 'x' }, apart));
+    const overlapping = { a: memory.subarray(0, 3), b: memory.subarray(2, 5) };
+    const [frame] = new FrameReader().push(Buffer.concat([PREAMBLE, frameBytes({ type: 'x' }, overlapping)]));
+    expect(String(frame?.attachments['b'])).toBe('cde');
+  });
+
   it('are found behind what a login shell prints', () => {
     const reader = new FrameReader();
     expect(reader.push(Buffer.from('Welcome to host7!\n'))).toEqual([]);

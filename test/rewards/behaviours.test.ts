@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_REWARDS } from '../../src/domain/default-rewards.ts';
 import type { RewardPart } from '../../src/domain/reward.ts';
 import type { Action } from '../../src/domain/space.ts';
-import { findBehaviours, type TracedStep } from '../../src/rewards/behaviours.ts';
+import { createBehaviourTracker, findBehaviours, type TracedStep } from '../../src/rewards/behaviours.ts';
 
 const noop: Action = { type: 'noop', argument: null };
 const submit: Action = { type: 'submit', argument: null };
@@ -52,5 +52,25 @@ describe('behaviours', () => {
     expect(of([good(submit, { name: 'unread_submit', raw: 1, weighted: 0, paid: 0 })])).toEqual([
       'unread_submit',
     ]);
+  });
+
+  test('a tracker that begins again knows nothing of the episode before', () => {
+    const tracker = createBehaviourTracker(DEFAULT_REWARDS);
+    const penalties = { tool_switch: 1 };
+    for (let i = 0; i < 10; i++) {
+      tracker.observe(idle(noop), penalties);
+      tracker.observe(good(submit, paid('progress', 0.04), paid('unread_submit', -0.1)), penalties);
+    }
+    expect(tracker.find(false)).toEqual([
+      'loop',
+      'tool_thrash',
+      'reward_farming',
+      'invalid_actions',
+      'unread_submit',
+    ]);
+    tracker.reset();
+    expect(tracker.find(false)).toEqual([]);
+    for (const step of many(3)) tracker.observe(step, {});
+    expect(tracker.find(false)).toEqual([]);
   });
 });
