@@ -40,14 +40,26 @@ export interface PassedOver {
   readonly reason: string;
 }
 
-/** A model loaded into onnxruntime. Make few and keep them: each one made leaks a little native memory. */
-export interface Session {
-  readonly inputs: readonly string[];
-  readonly outputs: readonly string[];
-  /** What it runs on. */
+/** What something runs on. */
+export interface Engine {
   readonly provider: string;
   /** Providers asked for that come before it and do not work. */
   readonly fellBackFrom: readonly PassedOver[];
+}
+
+/** What several sessions run on together: where they differ, every provider is named, and every reason kept. */
+export function joinEngines(engines: readonly Engine[]): Engine {
+  const reasons = new Map(
+    engines.flatMap(({ fellBackFrom }) => fellBackFrom.map((passed) => [passed.provider, passed])),
+  );
+  const providers = new Set(engines.map(({ provider }) => provider));
+  return { provider: [...providers].join(' and '), fellBackFrom: [...reasons.values()] };
+}
+
+/** A model loaded into onnxruntime. Make few and keep them: each one made leaks a little native memory. */
+export interface Session extends Engine {
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
   /**
    * Runs the model. Nothing is copied on the way in: tensors are views of the arrays given, so an array must stay as it is
    * until the promise settles. Outputs can be fed to the next run as they are. Arrays named in `into` receive those outputs

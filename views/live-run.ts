@@ -15,6 +15,7 @@ import { type ControlClient, connectControl } from '../src/run/control-client.ts
 import { openRunReader, type RunReader } from '../src/store/queries.ts';
 import { isRunLive, type RunPaths, readManifest, runPaths } from '../src/store/run-directory.ts';
 import { addAlarms } from './alarms.ts';
+import { SCHEDULE } from './knob-desk.ts';
 import { ParentCurve } from './parent-curve.ts';
 
 /** Ms between two looks at the run: four a second show a dead child well within a second. */
@@ -90,8 +91,8 @@ export class LiveRun {
   #closed = false;
   /** Changes of knobs since the run was last asked how it is: its answer may be older than they are. */
   #taken: readonly KnobChange[] = [];
-  /** `knobsText` when the changes of knobs were read last. */
-  #knobsRead: string | null = null;
+  /** How many changes of knobs were read so far. */
+  #knobsRead = 0;
   readonly #parent: ParentCurve | null;
 
   /** Throws what reading the manifest throws: `run-not-found`, `run-too-new`, `config-invalid`. */
@@ -249,15 +250,15 @@ export class LiveRun {
       const reader = this.#reader;
       const iterations = this.#newestIterations(reader, status);
       const changed = iterations !== before.iterations || opened;
-      const knobs = knobsText(status);
-      const turned = changed || knobs === null || knobs !== this.#knobsRead;
-      this.#knobsRead = knobs;
+      if (opened) this.#knobsRead = 0;
+      const turned = reader.knobChanges(this.#knobsRead);
+      const turnedBefore = opened ? [] : before.knobChanges;
+      this.#knobsRead += turned.length;
       const events = reader.events(opened ? EVENTS_BEFORE : EVENTS_SHOWN);
       return {
         iterations,
         evaluations: changed ? reader.evaluations() : before.evaluations,
-        // A schedule turns knobs at every iteration: reading all of them at every look would cost more and more.
-        knobChanges: turned ? reader.knobChanges() : before.knobChanges,
+        knobChanges: turned.length === 0 ? turnedBefore : tellingChanges([...turnedBefore, ...turned]),
         events: events.slice(0, EVENTS_SHOWN),
         alarms: addAlarms(before.alarms, events),
         parentIterations: this.#parent?.iterations(this.#sources.now()) ?? [],
@@ -281,7 +282,11 @@ export class LiveRun {
   }
 }
 
-/** Changes whenever a knob was turned; null when the run does not say. */
-function knobsText(status: RunStatus | null): string | null {
-  return status === null ? null : JSON.stringify([status.knobs, status.undoable]);
+/**
+ * Changes of knobs without those of the schedule, but for the newest of each knob: it makes one at every update, and nothing
+ * is shown of them but where they lead.
+ */
+function tellingChanges(changes: readonly KnobChange[]): readonly KnobChange[] {
+  const newest = new Map(changes.map((change, index) => [change.knob, change.who === SCHEDULE ? index : -1]));
+  return changes.filter(({ knob, who }, index) => who !== SCHEDULE || newest.get(knob) === index);
 }

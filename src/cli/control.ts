@@ -78,9 +78,10 @@ export async function setKnobs(
 ): Promise<void> {
   const { values, scheduled } = parseTurns(assignments);
   const run = findLiveRun(options.runs, options.run);
+  // Schedules first: one that is refused leaves everything as it was.
   const changes = await withClient(run, async (client) => [
-    ...(keysOf(values).length > 0 ? await client.set(values) : []),
     ...(scheduled.length > 0 ? await client.schedule(scheduled) : []),
+    ...(keysOf(values).length > 0 ? await client.set(values) : []),
   ]);
   if (options.json === true) {
     printJson({ run: run.id, changes, ...(scheduled.length > 0 ? { scheduled } : {}) });

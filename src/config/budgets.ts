@@ -26,6 +26,7 @@ export function findImpossible(config: Config, memoryMiB: number | null): Proble
   return [
     ...samplingProblems(config),
     ...learningProblems(config),
+    ...estimatorProblems(config),
     ...scheduleProblems(config),
     ...hostProblems(config),
     ...memoryProblems(config, memoryMiB),
@@ -71,6 +72,16 @@ function learningProblems({ knobs, sampling }: Config): Problem[] {
     problems.push({ path: ['knobs', 'kl_limit'], message });
   }
   return problems;
+}
+
+/** Below this, the clamp keeps k3 under what limits are set to: e^2 − 3 is 4.4. */
+const LEAST_K3_CLAMP = 2;
+
+function estimatorProblems({ trainer }: Config): Problem[] {
+  const { klEstimator, logRatioClamp } = trainer;
+  if (klEstimator !== 'k3' || logRatioClamp >= LEAST_K3_CLAMP) return [];
+  const message = `k3 is computed from log-ratios held within trainer.logRatioClamp, ${logRatioClamp}, and would never reach a limit: wanted ${LEAST_K3_CLAMP} or more there, or another estimator`;
+  return [{ path: ['trainer', 'klEstimator'], message }];
 }
 
 function scheduleProblems({ schedule, knobs, sampling }: Config): Problem[] {

@@ -4,6 +4,18 @@ import { isRecord } from './source.ts';
 /** More threads only wait for one another: a minibatch of a few hundred samples is split among them. */
 const MOST_TRAINER_THREADS = 4;
 
+/** Slots of a config that says nothing of them. */
+const DEFAULT_SLOTS = 256;
+/** MiB that a worker may take with what it holds for the run; workers are given half of the memory at most. */
+const WORKER_MIB = 200;
+
+/** What there is of this machine. */
+export interface Machine {
+  readonly cores: number;
+  /** Null: not known. */
+  readonly memoryMiB: number | null;
+}
+
 /** How a machine's cores are used; each worker and each thread of the trainer keeps one busy. */
 export interface CoreShares {
   readonly workers: number;
@@ -22,18 +34,22 @@ export function shareCores(cores: number, overlap: boolean): CoreShares {
 
 /**
  * A copy of a config's raw data in which workers and trainer threads that it leaves open are given by the number of cores
- * of this machine. A trainer on another machine is left to the schema's default: its cores are not known here.
+ * of this machine, workers also by its memory and the slots that there are for them. A trainer on another machine is left to the schema's default: its cores are not known here.
  */
 export function fillCores(
   raw: Readonly<Record<string, unknown>>,
-  cores: number,
+  { cores, memoryMiB }: Machine,
   overlapDefault: boolean,
 ): Record<string, unknown> {
   const sampling = isRecord(raw['sampling']) ? raw['sampling'] : {};
   const overlap = typeof sampling['overlap'] === 'boolean' ? sampling['overlap'] : overlapDefault;
   const shares = shareCores(cores, overlap);
   const filled = { ...raw };
-  if (raw['hosts'] === undefined) filled['hosts'] = [{ name: 'local', workers: shares.workers }];
+  if (raw['hosts'] === undefined) {
+    const slots = typeof sampling['slots'] === 'number' ? sampling['slots'] : DEFAULT_SLOTS;
+    const fitting = memoryMiB === null ? shares.workers : Math.floor(memoryMiB / 2 / WORKER_MIB);
+    filled['hosts'] = [{ name: 'local', workers: Math.max(1, Math.min(shares.workers, slots, fitting)) }];
+  }
   const trainer = raw['trainer'] ?? {};
   if (isRecord(trainer) && trainer['threads'] === undefined) {
     const threads = threadsBeside(raw['hosts'], cores, overlap) ?? shares.threads;

@@ -37,7 +37,7 @@ export function loadConfig(text: string | null, options: LoadOptions): LoadedCon
   const source: ConfigSource = text === null ? { raw: {}, line: () => null } : parseSource(text, file);
   const defaults = configSchema.parse({});
   const given = applyOverrides(source.raw, overrides, defaults);
-  const raw = cores === null ? given : fillCores(given, cores, defaults.sampling.overlap);
+  const raw = cores === null ? given : fillCores(given, { cores, memoryMiB }, defaults.sampling.overlap);
   const parsed = configSchema.safeParse(raw);
   const origin = (path: ConfigPath): string => originOf(path, { source, overrides, file });
   if (!parsed.success) {

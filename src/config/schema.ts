@@ -32,7 +32,7 @@ const samplingSchema = z
     episodeTimeoutMs: z.int().min(10).max(DAY_MS).default(120_000),
     unackedMiB: z.int().min(1).max(65_536).default(64),
     queueMiB: z.int().min(1).max(1_048_576).default(512),
-    overlap: z.boolean().default(false),
+    overlap: z.boolean().default(true),
     maxStaleness: z.int().min(0).max(1_000_000).default(8),
     providers: z.array(z.enum(PROVIDERS)).min(1).default(['cpu']),
     allowFallback: z.boolean().default(false),

@@ -34,7 +34,7 @@ export const trainerOptionsSchema = z.strictObject({
     .default(0),
   /** Log-ratios are held within ± this before they are exponentiated. */
   logRatioClamp: z.number().positive().max(50).default(10),
-  /** Of weight matrices: uniform of variance 1 / inputs, or orthogonal (Saxe et al. 2014). */
+  /** Of weight matrices: uniform of variance gain² / inputs, or orthogonal (Saxe et al. 2014). */
   initialisation: z.enum(['uniform', 'orthogonal']).default('uniform'),
   /** V(s_T) of truncated episodes goes into their returns; false treats them as terminated. */
   bootstrapTruncated: z.boolean().default(true),

@@ -35,6 +35,8 @@ export const samplesSchema = z.object({
   id: episodeIdSchema,
   steps: z.int().positive(),
   terminated: z.boolean(),
+  /** More of the episode follows in another piece: V(s_T) then goes into its returns whatever the options say. */
+  unfinished: z.boolean().optional(),
   /** V(s_T) when the episode did not terminate, else null. */
   bootstrapValue: z.number().nullable(),
 });

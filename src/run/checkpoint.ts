@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { errorText, LabError } from '../domain/error.ts';
 import { knobNameSchema, knobValuesSchema } from '../domain/knob.ts';
 import { evaluationSchema } from '../domain/run.ts';
+import { scheduleSchema } from '../domain/schedule.ts';
 import { trainerStateSchema } from '../protocol/trainer.ts';
 import { syncDirectory } from '../store/atomic-file.ts';
 import { curriculumStateSchema } from './curriculum.ts';
@@ -19,6 +20,8 @@ const steeringSchema = z.object({
   run: z.string(),
   /** How many changes of knobs that run had stored by then: later ones are not in the knobs here. */
   knobChanges: z.int().nonnegative(),
+  /** The config's schedules when it was written; absent in those of an older lab. */
+  schedules: z.partialRecord(knobNameSchema, scheduleSchema).optional(),
   /** Knobs whose schedule in the config was off. */
   scheduleOff: z.array(knobNameSchema),
   /** How far its schedules were, and how much of that runs before it had contributed. Iterations go on by themselves. */

@@ -2,6 +2,7 @@ import type { Config } from '../config/schema.ts';
 import { LabError } from '../domain/error.ts';
 import type { HostSpec } from '../domain/host.ts';
 import { deriveSeed } from '../domain/random.ts';
+import type { KnobChange } from '../domain/run.ts';
 import type { TrainerSettings } from '../protocol/trainer.ts';
 import type { WorkerSettings } from '../protocol/worker.ts';
 import { knobsAtStart } from './knob-keeper.ts';
@@ -56,14 +57,15 @@ export function workerOptions(
   };
 }
 
-/** What the config says of the trainer. */
+/** What the config says of the trainer, and the changes of knobs so far for one without a checkpoint. */
 export function trainerOptions(
   config: Config,
+  knobChanges: readonly KnobChange[],
 ): Pick<TrainerLinkOptions, 'host' | 'restart' | 'settings' | 'knobs'> {
   return {
     host: trainerHost(config),
     restart: config.supervision,
     settings: trainerSettings(config),
-    knobs: knobsAtStart(config),
+    knobs: knobsAtStart(config, knobChanges),
   };
 }

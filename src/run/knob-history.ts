@@ -24,7 +24,7 @@ export class KnobHistory {
   readonly #scheduled: ReadonlySet<KnobName>;
   /** Knobs whose schedule is off, by the place of the change that ended it; −1: an earlier run did. */
   readonly #off = new Map<KnobName, number>();
-  readonly #turns: Turn[] = [];
+  #turns: Turn[] = [];
   #length = 0;
 
   /** `off`: schedules that were off where the history begins. */
@@ -60,7 +60,12 @@ export class KnobHistory {
   add(change: KnobChange): ScheduleTurn {
     const index = this.#length++;
     const { knob, who } = change;
-    if (who === BY_SCHEDULE) return this.#off.delete(knob) ? 'on' : null;
+    if (who === BY_SCHEDULE) {
+      if (!this.#off.delete(knob)) return null;
+      // What was turned before is the schedule's again: putting it back would undo nothing.
+      this.#turns = this.#turns.filter((turn) => turn.change.knob !== knob);
+      return 'on';
+    }
     if (who === BY_CONFIG) return null;
     if (change.undo) {
       const undone = this.#turns.pop();

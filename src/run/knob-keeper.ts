@@ -73,6 +73,7 @@ export class KnobKeeper {
     return {
       run: this.#options.journal.manifest.id,
       knobChanges,
+      schedules: this.#options.schedule,
       scheduleOff: off,
       scheduleTime: { minutes, steps },
       scheduleBase: this.#base,
@@ -167,6 +168,9 @@ export class KnobKeeper {
     count(1);
     try {
       return await this.#options.trainer.setAll(knobs, who, undo);
+    } catch (thrown) {
+      for (const knob of names) this.#askedFor.delete(knob);
+      throw thrown;
     } finally {
       count(-1);
     }
@@ -196,8 +200,16 @@ function scheduledValues(
   return values;
 }
 
-/** The knobs that a run begins with: those of the config, but for those that have a schedule. */
-export function knobsAtStart({ knobs, schedule }: Pick<Config, 'knobs' | 'schedule'>): KnobValues {
+/**
+ * The knobs of a run that has no checkpoint to go on from: those of the config, but for those that have a schedule, and for
+ * those that were turned before an earlier attempt ended.
+ */
+export function knobsAtStart(
+  { knobs, schedule }: Pick<Config, 'knobs' | 'schedule'>,
+  changes: readonly KnobChange[],
+): KnobValues {
   const clock: RunClock = { iterations: 0, minutes: 0, steps: 0 };
-  return { ...knobs, ...scheduledValues(schedule, clock, KNOB_NAMES) };
+  const turned: Partial<Record<KnobName, number>> = {};
+  for (const { knob, to } of changes) turned[knob] = to;
+  return { ...knobs, ...scheduledValues(schedule, clock, KNOB_NAMES), ...turned };
 }

@@ -78,7 +78,7 @@ function findStart(store: RunStore, config: Config): Start {
   }
   const history = readKnobChanges();
   if (checkpoint === null) return { checkpoint, knobChanges: history };
-  const { restored, changes, ...start } = startingKnobs(checkpoint, config.knobs, history, { runId, time });
+  const { restored, changes, ...start } = startingKnobs(checkpoint, config, history, { runId, time });
   if (restored.length > 0) {
     const turns = restored.map(({ knob, to, who }) => `${knob} ${to} by ${who}`).join(', ');
     record('info', 'knobs-restored', `turned after the checkpoint was written, and kept: ${turns}`);

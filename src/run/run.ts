@@ -2,6 +2,7 @@ import type { Config } from '../config/schema.ts';
 import { errorWithHint } from '../domain/error.ts';
 import type { KnobName } from '../domain/knob.ts';
 import type { KnobChange, Preview, RunState, RunStatus } from '../domain/run.ts';
+import { keysOf } from '../domain/table.ts';
 import type { UpdateMetrics, UpdateSpot } from '../protocol/trainer.ts';
 import { type Checkpoint, snapshotOf } from './checkpoint.ts';
 import { CheckpointKeeper } from './checkpoint-keeper.ts';
@@ -37,6 +38,8 @@ const TICK_MS = 200;
 const CHILD_GRACE_MS = 3000;
 /** Rejected updates in a row after which the run waits for somebody. */
 const MAX_REJECTED = 3;
+/** The same where each of them eased the knobs. */
+const MAX_EASED = 10;
 /** Reasons to stall that keep an evaluation from ending. */
 const ENDLESS: ReadonlySet<string> = new Set(['store-failed', 'workers-given-up']);
 /** A tick that comes so late says that the machine or this process was asleep. */
@@ -98,7 +101,7 @@ export class Run {
       onStored: (episodes) => this.#stored(episodes),
       onFailed: (error) => this.#stall('store-failed', 'run', error.message),
     });
-    this.#trainer = this.#createTrainer();
+    this.#trainer = this.#createTrainer(options.knobChanges);
     this.#knobs = new KnobKeeper({
       schedule: config.schedule,
       trainer: this.#trainer,
@@ -212,9 +215,9 @@ export class Run {
     return this.#checkpoints.write();
   }
 
-  #createTrainer(): TrainerLink {
+  #createTrainer(knobChanges: readonly KnobChange[]): TrainerLink {
     return new TrainerLink({
-      ...trainerOptions(this.#config),
+      ...trainerOptions(this.#config, knobChanges),
       snapshot: this.#checkpointed === null ? null : snapshotOf(this.#checkpointed),
       nextIteration: () => this.#progress.iteration + 1,
       onReady: ({ state, weights }, runsOn) => {
@@ -340,7 +343,8 @@ export class Run {
     const { kind, message, episodes, ease, pause } = reactTo(update, guard, this.#trainer.knobs);
     this.#journal.event('error', kind, 'trainer', message, episodes);
     this.#knobs.ease(ease);
-    if (this.#rejected >= MAX_REJECTED) {
+    // Easing gets further tries, as long as there is anything to ease.
+    if (this.#rejected >= (keysOf(ease).length > 0 ? MAX_EASED : MAX_REJECTED)) {
       const what = `${this.#rejected} updates in a row were dropped: ${update.reason}`;
       this.#stall('updates-rejected', 'trainer', what);
     } else if (pause !== null && this.#journal.manifest.state === 'running') {

@@ -48,8 +48,8 @@ export interface RunReader {
   iterations(after?: number): IterationMetrics[];
   /** By iteration, sampled and greedy. */
   evaluations(): Evaluation[];
-  /** Oldest first. */
-  knobChanges(): KnobChange[];
+  /** Oldest first, without the first `after`. */
+  knobChanges(after?: number): KnobChange[];
   /** Newest first. */
   events(limit: number): RunEvent[];
   /** In the filter's order: newest first unless it says otherwise. */
@@ -99,8 +99,10 @@ class IndexReader implements RunReader {
     );
   }
 
-  knobChanges(): KnobChange[] {
-    return this.#parsed(knobChangeSchema, 'SELECT change FROM knob_changes ORDER BY id', []);
+  knobChanges(after = 0): KnobChange[] {
+    return this.#parsed(knobChangeSchema, 'SELECT change FROM knob_changes WHERE id > ? ORDER BY id', [
+      after,
+    ]);
   }
 
   events(limit: number): RunEvent[] {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { shareCores } from '../../src/config/cores.ts';
@@ -47,6 +49,19 @@ describe('cores that a config leaves open', () => {
     const remote =
       'hosts: [{name: here, roles: [worker], workers: 2}, {name: gpu, ssh: me@gpu, roles: [trainer]}]';
     expect(shares(remote, 64)).toEqual({ workers: [2, 0], threads: 2 });
+  });
+
+  it('give no more workers than there are slots and memory for', () => {
+    expect(shares('sampling: {slots: 3}', 64)).toEqual({ workers: [3], threads: 4 });
+    const { config } = loadConfig('', { file: 'lab.yaml', cores: 64, memoryMiB: 2048 });
+    expect(config.hosts[0]?.workers).toBe(5);
+  });
+
+  it.each(['cartpole', 'acrobot', 'corridor'])('the example %s can be run on a large machine', (name) => {
+    const text = readFileSync(join(import.meta.dirname, `../../docs/examples/${name}.yaml`), 'utf8');
+    for (const cores of [1, 2, 64, 256]) {
+      expect(() => loadConfig(text, { file: name, cores, memoryMiB: 4096 })).not.toThrow();
+    }
   });
 
   it('do not hide what is wrong with the config', () => {

@@ -60,3 +60,11 @@ describe('a schedule that cannot work', () => {
     ]);
   });
 });
+
+it('an estimate of the KL that could never reach a limit is refused', () => {
+  const [problem] = problems({ trainer: { klEstimator: 'k3', logRatioClamp: 0.3 } });
+  expect(problem).toContain(
+    'trainer.klEstimator: k3 is computed from log-ratios held within trainer.logRatioClamp, 0.3',
+  );
+  expect(problems({ trainer: { klEstimator: 'k3' } })).toEqual([]);
+});

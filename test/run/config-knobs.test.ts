@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { configSchema } from '../../src/config/schema.ts';
 import { initialKnobs, type KnobName } from '../../src/domain/knob.ts';
 import type { KnobChange } from '../../src/domain/run.ts';
 import type { Checkpoint } from '../../src/run/checkpoint.ts';
 import { startingKnobs } from '../../src/run/config-knobs.ts';
+import { KnobHistory } from '../../src/run/knob-history.ts';
 
 const AT = { runId: 'demo-1', time: 5 };
 
@@ -37,7 +39,11 @@ const SEEN = change('clip', 0.2, 0.12);
 
 describe('the knobs of a resumed run', () => {
   it('are those that were turned by hand or by the controller', () => {
-    const { checkpoint: from, changes, restored } = startingKnobs(checkpoint, initialKnobs(), [SEEN], AT);
+    const {
+      checkpoint: from,
+      changes,
+      restored,
+    } = startingKnobs(checkpoint, { knobs: initialKnobs(), schedule: {} }, [SEEN], AT);
     expect(from.trainer.knobs).toEqual(checkpoint.trainer.knobs);
     expect(changes).toEqual([]);
     expect(restored).toEqual([]);
@@ -45,7 +51,12 @@ describe('the knobs of a resumed run', () => {
 
   it('take over what was changed in the config since, and record it', () => {
     const config = { ...initialKnobs(), clip: 0.3 };
-    const { checkpoint: from, changes } = startingKnobs(checkpoint, config, [SEEN], AT);
+    const { checkpoint: from, changes } = startingKnobs(
+      checkpoint,
+      { knobs: config, schedule: {} },
+      [SEEN],
+      AT,
+    );
     expect(from.trainer.knobs).toEqual({ ...checkpoint.trainer.knobs, clip: 0.3 });
     expect(changes).toEqual([
       { time: 5, who: 'config', knob: 'clip', from: 0.12, to: 0.3, iteration: 41, minibatch: 0, undo: false },
@@ -58,7 +69,12 @@ describe('the knobs of a resumed run', () => {
       change('entropy', 0.01, 0.002, 'schedule'),
       change('lr', 0.0004, 0.0002, 'guard'),
     ];
-    const { checkpoint: from, restored } = startingKnobs(checkpoint, initialKnobs(), [SEEN, ...late], AT);
+    const { checkpoint: from, restored } = startingKnobs(
+      checkpoint,
+      { knobs: initialKnobs(), schedule: {} },
+      [SEEN, ...late],
+      AT,
+    );
     expect(from.trainer.knobs).toEqual({ ...checkpoint.trainer.knobs, lr: 0.0002 });
     expect(restored).toEqual([late[0], late[2]]);
   });
@@ -66,14 +82,40 @@ describe('the knobs of a resumed run', () => {
   it('do not take the same change of the config over twice, so that a turn after it holds', () => {
     const config = { ...initialKnobs(), lr: 0.01 };
     const late = [change('lr', 0.001, 0.01, 'config'), change('lr', 0.01, 0.02)];
-    const { checkpoint: from, changes } = startingKnobs(checkpoint, config, [SEEN, ...late], AT);
+    const { checkpoint: from, changes } = startingKnobs(
+      checkpoint,
+      { knobs: config, schedule: {} },
+      [SEEN, ...late],
+      AT,
+    );
     expect(from.trainer.knobs.lr).toBe(0.02);
     expect(changes).toEqual([]);
   });
 
   it('of a branch are its own: what it has stored itself counts from the first', () => {
     const branch = { ...AT, runId: 'branch-1' };
-    const { checkpoint: from } = startingKnobs(checkpoint, initialKnobs(), [change('kl', 0.3, 0.7)], branch);
+    const { checkpoint: from } = startingKnobs(
+      checkpoint,
+      { knobs: initialKnobs(), schedule: {} },
+      [change('kl', 0.3, 0.7)],
+      branch,
+    );
     expect(from.trainer.knobs).toMatchObject({ kl: 0.7, clip: 0.12 });
+  });
+
+  it('follow a schedule that is new or another than before, even where somebody had ended the old one', () => {
+    const before = configSchema.parse({
+      schedule: { lr: { points: [[0, 0.001]] }, clip: { points: [[0, 0.2]] } },
+    });
+    const now = configSchema.parse({
+      schedule: { lr: { points: [[0, 0.0001]] }, clip: { points: [[0, 0.2]] } },
+    });
+    const steering = { ...checkpoint.steering!, scheduleOff: ['lr' as const], schedules: before.schedule };
+    const { changes } = startingKnobs({ ...checkpoint, steering }, now, [SEEN], AT);
+    expect(changes).toMatchObject([{ who: 'schedule', knob: 'lr', from: 0.001, to: 0.001 }]);
+    const history = new KnobHistory(['lr', 'clip'], ['lr']);
+    for (const each of changes) history.add(each);
+    expect(history.scheduled.toSorted()).toEqual(['clip', 'lr']);
+    expect(startingKnobs({ ...checkpoint, steering }, before, [SEEN], AT).changes).toEqual([]);
   });
 });

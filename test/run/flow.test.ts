@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/schema.ts';
 import { activityOf, mayDispatch, mayUpdate, mustHold, type Situation } from '../../src/run/flow.ts';
 
-const { sampling } = configSchema.parse({ sampling: { slots: 8, batchSteps: 100, queueMiB: 1 } });
+const { sampling } = configSchema.parse({
+  sampling: { slots: 8, batchSteps: 100, queueMiB: 1, overlap: false },
+});
 const running: Situation = {
   state: 'running',
   hardPaused: false,

@@ -43,7 +43,7 @@ class Bench {
     steering: KnobKeeper['steering'] | null = null,
   ) {
     this.config = configSchema.parse(config);
-    this.knobs = knobsAtStart(this.config);
+    this.knobs = knobsAtStart(this.config, history);
     this.stored.push(...history);
     const current = (): KnobValues => this.knobs;
     this.keeper = new KnobKeeper({

@@ -74,7 +74,7 @@ class SmallRun {
   }
 
   static async begin(): Promise<SmallRun> {
-    const trainer = await TrainerBench.start(knobsAtStart(CONFIG), CONFIG.trainer);
+    const trainer = await TrainerBench.start(knobsAtStart(CONFIG, []), CONFIG.trainer);
     return new SmallRun(trainer, null, []);
   }
 
@@ -82,7 +82,7 @@ class SmallRun {
   static async resume(stored: readonly KnobChange[]): Promise<SmallRun> {
     const { checkpoint } = loadCheckpoint(directory);
     const at = { runId: MANIFEST.id, time: 1 };
-    const start = startingKnobs(checkpoint!, CONFIG.knobs, stored, at).checkpoint;
+    const start = startingKnobs(checkpoint!, CONFIG, stored, at).checkpoint;
     const trainer = await TrainerBench.start({}, CONFIG.trainer, snapshotOf(start));
     return new SmallRun(trainer, start, stored);
   }

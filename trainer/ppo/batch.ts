@@ -116,7 +116,7 @@ export function readSamples(
   return {
     id: header.id,
     steps: header.steps,
-    ending: header.terminated ? 'terminated' : 'truncated',
+    ending: endingOf(header),
     finalValue: header.terminated ? 0 : (header.bootstrapValue ?? 0),
     observations: Object.fromEntries(observations),
     actions: new Uint16Array(copy('actions')),
@@ -125,6 +125,11 @@ export function readSamples(
     rewards: new Float32Array(copy('rewards')),
     versions: new Uint32Array(copy('versions')),
   };
+}
+
+function endingOf({ terminated, unfinished }: SamplesHeader): EpisodeSamples['ending'] {
+  if (terminated) return 'terminated';
+  return unfinished === true ? 'unfinished' : 'truncated';
 }
 
 /**

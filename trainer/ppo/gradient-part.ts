@@ -12,6 +12,7 @@ import { type ParameterSlice, parameterCount, parameterShapes } from '../policy/
 import { weightFeeds } from '../policy/weight-feeds.ts';
 import {
   createSession,
+  type Engine,
   type EngineChoice,
   type Session,
   type SessionTensor,
@@ -75,7 +76,7 @@ export class PartGradients {
     return new PartGradients(spec, options, await createSession(model, { ...options, threads: 1 }));
   }
 
-  get engine(): Pick<Session, 'provider' | 'fellBackFrom'> {
+  get engine(): Engine {
     return this.#session;
   }
 

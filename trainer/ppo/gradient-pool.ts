@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { errorText, LabError } from '../../src/domain/error.ts';
 import type { KnobValues } from '../../src/domain/knob.ts';
 import type { PolicySpec } from '../../src/domain/policy-spec.ts';
-import type { EngineChoice } from '../session.ts';
+import { type Engine, type EngineChoice, joinEngines } from '../session.ts';
 import type { Batch } from './batch.ts';
 import {
   type CompactBatch,
@@ -37,6 +37,8 @@ interface Thread {
 export class GradientPool {
   readonly #spec: PolicySpec;
   readonly #own: PartGradients;
+  /** What the sessions run on, and providers asked for that do not work. */
+  readonly engine: Engine;
   /** In shared memory, for the other threads. */
   readonly #weights: Float32Array;
   readonly #threads: readonly Thread[];
@@ -46,11 +48,12 @@ export class GradientPool {
   private constructor(
     spec: PolicySpec,
     own: PartGradients,
-    weights: Float32Array,
-    threads: readonly Thread[],
+    engine: Engine,
+    { weights, threads }: { readonly weights: Float32Array; readonly threads: readonly Thread[] },
   ) {
     this.#spec = spec;
     this.#own = own;
+    this.engine = engine;
     this.#weights = weights;
     this.#threads = threads;
   }
@@ -71,18 +74,14 @@ export class GradientPool {
       const worker = startThread({ spec, options, weights, gradient: shared });
       return { worker, shared, gradient: new Float32Array(length) };
     });
-    await Promise.all(threads.map(({ worker }) => reply(worker)));
-    return new GradientPool(spec, own, weights, threads);
+    const answers = await Promise.all(threads.map(({ worker }) => reply(worker)));
+    const others = answers.flatMap((answer) => (answer.type === 'ready' ? [answer.engine] : []));
+    return new GradientPool(spec, own, joinEngines([own.engine, ...others]), { weights, threads });
   }
 
   /** The largest number of parts. */
   get size(): number {
     return 1 + this.#threads.length;
-  }
-
-  /** What the sessions run on, and providers asked for that do not work. */
-  get engine(): PartGradients['engine'] {
-    return this.#own.engine;
   }
 
   /** Parts of later runs are of this batch. Arrays in shared memory are shared with the threads, others copied. */

@@ -5,8 +5,9 @@ import { recordOf } from '../../src/domain/table.ts';
 import { parameterCount } from '../policy/parameters.ts';
 import {
   createSession,
+  type Engine,
   type EngineChoice,
-  type PassedOver,
+  joinEngines,
   type Session,
   type SessionTensor,
   type Tensors,
@@ -67,14 +68,9 @@ export class GradientStepper {
     return new GradientStepper(pool, optimiser, count);
   }
 
-  /** What gradients are computed on. */
-  get provider(): string {
-    return this.#pool.engine.provider;
-  }
-
-  /** Providers asked for that do not work, each with the reason. */
-  get fellBackFrom(): readonly PassedOver[] {
-    return this.#pool.engine.fellBackFrom;
+  /** What gradients and Adam's steps are computed on. */
+  get engine(): Engine {
+    return joinEngines([this.#pool.engine, this.#optimiser]);
   }
 
   /** Views of flat vectors. Throws `checkpoint-corrupt` when their lengths are not the policy's. */

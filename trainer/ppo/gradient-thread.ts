@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { errorText, LabError } from '../../src/domain/error.ts';
 import type { KnobValues } from '../../src/domain/knob.ts';
 import type { PolicySpec } from '../../src/domain/policy-spec.ts';
-import type { EngineChoice } from '../session.ts';
+import type { Engine, EngineChoice } from '../session.ts';
 import { type CompactBatch, type Part, PartGradients, type PartLosses } from './gradient-part.ts';
 import type { LossOptions } from './losses.ts';
 
@@ -23,7 +23,7 @@ export type ToThread =
   | ({ readonly type: 'part'; readonly knobs: KnobValues } & Part);
 
 export type FromThread =
-  | { readonly type: 'ready' }
+  | { readonly type: 'ready'; readonly engine: Engine }
   | ({ readonly type: 'done' } & PartLosses)
   | { readonly type: 'failed'; readonly reason: string };
 
@@ -55,7 +55,8 @@ class GradientThread {
 }
 
 async function serve(port: MessagePort, setup: ThreadSetup): Promise<void> {
-  const thread = new GradientThread(setup, await PartGradients.create(setup.spec, setup.options));
+  const gradients = await PartGradients.create(setup.spec, setup.options);
+  const thread = new GradientThread(setup, gradients);
   const answer = async (message: ToThread): Promise<void> => {
     const reply = await thread.handle(message).catch((thrown: unknown): FromThread => {
       return { type: 'failed', reason: errorText(thrown) };
@@ -63,7 +64,7 @@ async function serve(port: MessagePort, setup: ThreadSetup): Promise<void> {
     if (reply !== null) port.postMessage(reply);
   };
   port.on('message', (message: ToThread) => void answer(message));
-  port.postMessage({ type: 'ready' } satisfies FromThread);
+  port.postMessage({ type: 'ready', engine: gradients.engine } satisfies FromThread);
 }
 
 if (parentPort === null)

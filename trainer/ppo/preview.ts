@@ -106,8 +106,8 @@ async function rehearse(
     minibatches++;
     samples += one.rows.length;
     clipped += one.metrics.clipFraction;
-    kl = one.metrics.kl;
-    if (knobs.kl_limit > 0 && klOf(one.metrics, klEstimator) > knobs.kl_limit) break;
+    kl = klOf(one.metrics, klEstimator);
+    if (knobs.kl_limit > 0 && kl > knobs.kl_limit) break;
   }
   return { clipFraction: clipped / Math.max(1, minibatches), kl, minibatches, samples };
 }

@@ -152,7 +152,7 @@ export class TrainerProcess {
       newest: null,
     };
     this.#iteration = iteration;
-    const { provider, fellBackFrom } = stepper;
+    const { provider, fellBackFrom } = stepper.engine;
     this.#outlets.send(
       { type: 'ready', state: this.#state(), provider, fellBackFrom: [...fellBackFrom] },
       this.#attachments(),

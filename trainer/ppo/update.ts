@@ -48,8 +48,8 @@ const UNGUARDED: UpdateLimits = { guard: { kl: 0, entropy: 0 }, klEstimator: 'ex
 
 /**
  * One PPO update phase: `epochs` passes over a batch in shuffled minibatches. Knobs are read before every minibatch. Ends
- * early after a minibatch whose KL passed `kl_limit` (0: no limit); rejects itself when something is not finite, a minibatch's
- * KL passes the guard's, or the entropy collapses. The start is left as it was, whatever happens.
+ * early after a minibatch whose KL passed `kl_limit` (0: no limit); rejects itself when something is not finite, the KL passes
+ * the guard's in a minibatch or after the last step, or the entropy collapses. The start is left as it was, whatever happens.
  */
 export async function runUpdate(
   stepper: GradientStepper,
@@ -81,7 +81,8 @@ export async function runUpdate(
   }
   if (abandoned || last === null) return { kind: 'abandoned' };
   const end = stepper.unload(last.live);
-  const rejected = checkEnd(batch, { seen, last, end }, limits);
+  const after = isGuarded(limits) ? await look(stepper, batch, last, start.adamStep + seen.length + 1) : null;
+  const rejected = checkEnd(batch, { seen, last, end, after }, limits);
   if (rejected !== null) return rejected;
   return {
     kind: 'updated',
@@ -100,6 +101,22 @@ export async function runUpdate(
     stop,
     firstRatioDeviation: seen[0]?.metrics.ratioDeviation ?? 0,
   };
+}
+
+function isGuarded({ guard }: UpdateLimits): boolean {
+  return guard.kl > 0 || guard.entropy > 0;
+}
+
+/** The last minibatch once more, after its step: what a step did shows only in the next one, and there is none. */
+async function look(
+  stepper: GradientStepper,
+  batch: Batch,
+  last: Descended,
+  step: number,
+): Promise<Descended> {
+  const { live, rows, knobs } = last;
+  const { metrics, logRatios } = await stepper.run(live, batch, rows, { knobs, step });
+  return { ...last, metrics, logRatios };
 }
 
 function flawIn(batch: Batch): string | null {
@@ -129,18 +146,23 @@ function checkEnd(
     readonly seen: readonly { epoch: number; metrics: StepMetrics }[];
     readonly last: Descended;
     readonly end: FlatWeights;
+    /** The last minibatch after its step; null where nothing is held against it. */
+    readonly after: Descended | null;
   },
   limits: UpdateLimits,
 ): Rejected | null {
-  const { seen, last, end } = update;
+  const { seen, last, end, after } = update;
   const spot = (): UpdateSpot => spotOf(batch, last, klOf(last.metrics, limits.klEstimator));
   if (!isFinite(end.weights) || !isFinite(end.optimiser)) {
     const reason = 'the new weights or moments are not finite';
     return { kind: 'rejected', cause: 'not_finite', reason, spot: spot() };
   }
+  if (after === null) return null;
+  const gone = checkMinibatch(batch, after, limits);
+  if (gone !== null) return { ...gone, reason: `after ${gone.reason}` };
   const { entropy: least } = limits.guard;
   const first = seen[0]?.metrics.entropy ?? 0;
-  const entropy = meanOf(lastPass(seen), 'entropy');
+  const entropy = Math.min(meanOf(lastPass(seen), 'entropy'), after.metrics.entropy);
   if (first < SETTLED_ENTROPY || entropy >= least * first) return null;
   const reason = `the entropy fell from ${short(first)} to ${short(entropy)}, to less than ${least} of it`;
   return { kind: 'rejected', cause: 'entropy_collapse', reason, spot: spot() };

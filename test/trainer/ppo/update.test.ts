@@ -214,6 +214,22 @@ describe('the guard of an update', () => {
   });
 });
 
+describe('what the last step did', () => {
+  // One minibatch, one pass: before its step the policy is the one that sampled, and its KL is 0.
+  const ONE: KnobValues = { ...KNOBS, lr: 0.1, epochs: 1, minibatch: 128, clip: 1, kl: 0.0001, entropy: 0 };
+
+  test('is held against the guard too, although no minibatch follows it', async () => {
+    const batch = { ...(await fresh()), episodes: spans(8) };
+    const outcome = rejected(await runUpdate(two, batch, begin(), steady(ONE), limits(0.05, 0)));
+    expect(outcome.cause).toBe('kl_spike');
+    expect(outcome.reason).toMatch(/^after minibatch 0: KL [\d.]+, the guard allows 0\.05$/u);
+    expect(outcome.spot!.kl).toBeGreaterThan(0.05);
+    expect(updated(await runUpdate(two, batch, begin(), steady(ONE), limits(0, 0))).metrics.kl).toBeLessThan(
+      1e-5,
+    );
+  });
+});
+
 describe('a spot', () => {
   const rows = Int32Array.of(0, 5, 9, 11, 4);
 
