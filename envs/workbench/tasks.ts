@@ -13,10 +13,13 @@ import { VOCABULARY } from './vocabulary.ts';
 const ENVIRONMENT = 'workbench';
 const FAMILIES: readonly Family[] = [moveRename, configReport, reference, copyDelete, ordered];
 const FAMILY_BY_NAME = new Map(FAMILIES.map((family) => [family.name, family]));
-/** Tasks of one family. */
-const COUNTS: Readonly<Record<Split, number>> = { train: 1400, held_out: 100 };
+/**
+ * Tasks of one family. With 1,400 for training a policy learned them by heart: it solved 96 % of one family's, and 80 % of
+ * those held out.
+ */
+const COUNTS: Readonly<Record<Split, number>> = { train: 20_000, held_out: 100 };
 
-/** 7,000 training tasks and 500 held-out ones, in five families. */
+/** 100,000 training tasks and 500 held-out ones, in five families. */
 export const WORKBENCH_CATALOG: Catalog = {
   env: ENVIRONMENT,
   version: '1',
@@ -27,18 +30,15 @@ export const WORKBENCH_CATALOG: Catalog = {
 /** Scenarios of the tasks made here, so that only tasks from elsewhere have to be validated. */
 const known = new WeakMap<object, Scenario>();
 
-/** Tasks made so far, by their formatted references: episodes take the same ones again and again. */
-const made = new Map<string, Task>();
-const MOST_MADE = FAMILIES.length * (COUNTS.train + COUNTS.held_out);
+/** Held-out tasks made so far, by their formatted references: every evaluation takes the same ones. */
+const heldOut = new Map<string, Task>();
 
 /** Generates the task that a reference names: always the same one. Throws `environment-invalid` if there is none. */
 export function createTask(ref: TaskRef): Task {
+  if (ref.split === 'train') return generateTask(ref);
   const key = formatTaskRef(ref);
-  let task = made.get(key);
-  if (task === undefined) {
-    task = generateTask(ref);
-    if (made.size < MOST_MADE) made.set(key, task);
-  }
+  const task = heldOut.get(key) ?? generateTask(ref);
+  heldOut.set(key, task);
   return task;
 }
 

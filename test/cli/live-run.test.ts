@@ -41,15 +41,15 @@ describe('control', () => {
     expect(code).toBe(0);
     expect(stdout).toBe(
       [
-        'clip 0.2 → 0.1 from iteration 7, minibatch 3',
         'lr 0.2 → 0.3 from iteration 7, minibatch 3',
+        'clip 0.2 → 0.1 from iteration 7, minibatch 3',
         'lr back on schedule',
         '',
       ].join('\n'),
     );
     expect(run.requests).toMatchObject([
-      { command: 'set', knobs: { clip: 0.1 } },
       { command: 'schedule', knobs: ['lr'] },
+      { command: 'set', knobs: { clip: 0.1 } },
     ]);
     const json = JSON.parse((await cli('set', 'lr=schedule', '--json')).stdout);
     expect(json).toMatchObject({ run: 'demo-1', changes: [{ knob: 'lr', to: 0.3 }], scheduled: ['lr'] });
@@ -79,7 +79,7 @@ describe('control', () => {
     );
     const json = JSON.parse((await cli('preview', 'clip=0.1', '--json')).stdout);
     expect(json).toMatchObject({ knobs: { clip: 0.1 }, preview: { iteration: 7 } });
-    expect(json.preview['then']).toEqual({ clipFraction: 0.25, kl: 0.0123 });
+    expect(json.preview['wouldBe']).toEqual({ clipFraction: 0.25, kl: 0.0123 });
     expect(run.requests).toMatchObject([
       { command: 'preview', knobs: { clip: 0.1, epochs: 2 } },
       { command: 'preview', knobs: { clip: 0.1 } },

@@ -290,6 +290,7 @@ describe('a branch', () => {
     expect(bench.keeper.steering).toEqual({
       run: 'demo-1',
       knobChanges: 0,
+      schedules: bench.config.schedule,
       scheduleOff: ['lr'],
       scheduleTime: { minutes: 4, steps: 900 },
       scheduleBase: { minutes: 4, steps: 900 },

@@ -220,10 +220,10 @@ describe('what the last step did', () => {
 
   test('is held against the guard too, although no minibatch follows it', async () => {
     const batch = { ...(await fresh()), episodes: spans(8) };
-    const outcome = rejected(await runUpdate(two, batch, begin(), steady(ONE), limits(0.05, 0)));
+    const outcome = rejected(await runUpdate(two, batch, begin(), steady(ONE), limits(0.002, 0)));
     expect(outcome.cause).toBe('kl_spike');
-    expect(outcome.reason).toMatch(/^after minibatch 0: KL [\d.]+, the guard allows 0\.05$/u);
-    expect(outcome.spot!.kl).toBeGreaterThan(0.05);
+    expect(outcome.reason).toMatch(/^after minibatch 0: KL [\d.]+, the guard allows 0\.002$/u);
+    expect(outcome.spot!.kl).toBeGreaterThan(0.002);
     expect(updated(await runUpdate(two, batch, begin(), steady(ONE), limits(0, 0))).metrics.kl).toBeLessThan(
       1e-5,
     );
