@@ -77,15 +77,15 @@ describe('the Workbench’s tasks', () => {
     );
   });
 
-  test('no two tasks have the same seed, within a split or across', () => {
-    expect(new Set([...TRAIN, ...HELD_OUT].map((task) => task.seed)).size).toBe(7500);
+  test('no two of these tasks have the same seed, within a split or across', () => {
+    expect(new Set([...TRAIN, ...HELD_OUT].map((task) => task.seed)).size).toBe(TRAIN.length + HELD_OUT.length);
     expect(TRAIN.every((task) => task.seed % 2 === 0)).toBe(true);
     expect(HELD_OUT.every((task) => task.seed % 2 === 1)).toBe(true);
   });
 
-  test('no two tasks are the same', () => {
+  test('no two of these tasks are the same', () => {
     const contents = [...TRAIN, ...HELD_OUT].map((task) => JSON.stringify([task.text, task.params]));
-    expect(new Set(contents).size).toBe(7500);
+    expect(new Set(contents).size).toBe(TRAIN.length + HELD_OUT.length);
   });
 
   test('a task is the same whenever it is made', () => {
