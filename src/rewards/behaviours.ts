@@ -2,19 +2,12 @@ import { BEHAVIOUR_NAMES, type Behaviour } from '../domain/failure.ts';
 import type { RewardPart, RewardRule, RewardRules } from '../domain/reward.ts';
 import { type Action, formatAction } from '../domain/space.ts';
 import type { Components } from './aggregator.ts';
-import { createPenaltyTracker } from './penalties.ts';
 
 /** What the detectors look at in a step. */
 export interface TracedStep {
   readonly action: Action;
   readonly effective: boolean;
   readonly parts: readonly RewardPart[];
-}
-
-/** An episode that came to its end. */
-export interface EpisodeTrace {
-  readonly steps: readonly TracedStep[];
-  readonly success: boolean;
 }
 
 const REPETITIONS = 3;
@@ -44,14 +37,6 @@ export interface BehaviourTracker {
 /** A tracker at the start of an episode; `rules` are those that pay it. A slot keeps one. */
 export function createBehaviourTracker(rules: RewardRules): BehaviourTracker {
   return new Tracker(rules);
-}
-
-/** What a whole episode did, beside how it ended. `rules` are those that paid it. */
-export function findBehaviours({ steps, success }: EpisodeTrace, rules: RewardRules): Behaviour[] {
-  const penalties = createPenaltyTracker();
-  const tracker = createBehaviourTracker(rules);
-  for (const step of steps) tracker.observe(step, penalties.observe(step.action, step.effective));
-  return tracker.find(success);
 }
 
 class Tracker implements BehaviourTracker {

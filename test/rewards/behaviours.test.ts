@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_REWARDS } from '../../src/domain/default-rewards.ts';
 import type { RewardPart } from '../../src/domain/reward.ts';
 import type { Action } from '../../src/domain/space.ts';
-import { createBehaviourTracker, findBehaviours, type TracedStep } from '../../src/rewards/behaviours.ts';
+import { createBehaviourTracker, type TracedStep } from '../../src/rewards/behaviours.ts';
+import { findBehaviours } from '../support/behaviours.ts';
 
 const noop: Action = { type: 'noop', argument: null };
 const submit: Action = { type: 'submit', argument: null };

@@ -9,8 +9,9 @@ import { createRandom } from '../../../src/domain/random.ts';
 import type { Action, Observation } from '../../../src/domain/space.ts';
 import type { Split, Task } from '../../../src/domain/task.ts';
 import { createAggregator } from '../../../src/rewards/aggregator.ts';
-import { findBehaviours, type TracedStep } from '../../../src/rewards/behaviours.ts';
+import type { TracedStep } from '../../../src/rewards/behaviours.ts';
 import { createPenaltyTracker } from '../../../src/rewards/penalties.ts';
+import { findBehaviours } from '../../support/behaviours.ts';
 
 const FAMILIES = WORKBENCH_CATALOG.families.map(({ name }) => name);
 const MAX_STEPS = WORKBENCH_CATALOG.maxSteps;

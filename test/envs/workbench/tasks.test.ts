@@ -78,7 +78,9 @@ describe('the Workbench’s tasks', () => {
   });
 
   test('no two of these tasks have the same seed, within a split or across', () => {
-    expect(new Set([...TRAIN, ...HELD_OUT].map((task) => task.seed)).size).toBe(TRAIN.length + HELD_OUT.length);
+    expect(new Set([...TRAIN, ...HELD_OUT].map((task) => task.seed)).size).toBe(
+      TRAIN.length + HELD_OUT.length,
+    );
     expect(TRAIN.every((task) => task.seed % 2 === 0)).toBe(true);
     expect(HELD_OUT.every((task) => task.seed % 2 === 1)).toBe(true);
   });
