@@ -19,6 +19,16 @@ export type SessionTensor = {
 }[Dtype];
 export type Tensors = Readonly<Record<string, SessionTensor>>;
 
+/** A number as a tensor of shape []. */
+export function scalar(value: number): SessionTensor {
+  return { dtype: 'f32', shape: [], data: Float32Array.of(value) };
+}
+
+/** The data of an f32 output; empty for one that is missing or of another type. */
+export function floats(tensor: SessionTensor | undefined): Float32Array {
+  return tensor?.dtype === 'f32' ? tensor.data : new Float32Array(0);
+}
+
 /** Which execution providers of onnxruntime a session may run on. */
 export interface EngineChoice {
   /** In order of preference; the CPU alone by default. */

@@ -14,10 +14,7 @@ const SLOT_MIB = 0.05;
 
 /** Bytes of one step's training sample: what the policy read, f32 log-probabilities, and scalars. */
 export function sampleBytesPerStep(config: Config): number {
-  const elements = { u8: 1, u16: 2, f32: 4 };
-  const observation = observationTensors(config.policy)
-    .map(({ element, width }) => elements[element] * width)
-    .reduce((sum, bytes) => sum + bytes, 0);
+  const observation = observationTensors(config.policy).reduce((sum, { bytes }) => sum + bytes, 0);
   return observation + 4 * actionLayout(config.policy).size + 14;
 }
 

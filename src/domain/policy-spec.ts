@@ -90,7 +90,11 @@ export interface ObservationTensor {
   readonly shape: readonly number[];
   /** Elements of one observation. */
   readonly width: number;
+  /** Bytes of one observation in a message. */
+  readonly bytes: number;
 }
+
+const ELEMENT_BYTES = { u8: 1, u16: 2, f32: 4 } as const;
 
 /**
  * What an observation is encoded into. `tokens` [sentences, tokens] · `candidates` [slots, CANDIDATE_TOKENS] · `features`
@@ -103,7 +107,10 @@ export function observationTensors(spec: PolicySpec): readonly ObservationTensor
     name: ObservationTensorName,
     element: ObservationTensor['element'],
     ...shape: number[]
-  ): ObservationTensor => ({ name, element, shape, width: shape.reduce((all, dim) => all * dim, 1) });
+  ): ObservationTensor => {
+    const width = shape.reduce((all, dim) => all * dim, 1);
+    return { name, element, shape, width, bytes: ELEMENT_BYTES[element] * width };
+  };
   const mask = tensor('mask', 'u8', size);
   if (spec.kind === 'text') {
     const candidates = tensor('candidates', 'u16', slots, CANDIDATE_TOKENS);

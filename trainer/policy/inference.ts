@@ -1,5 +1,5 @@
 import type { PolicySpec } from '../../src/domain/policy-spec.ts';
-import { createSession, type PassedOver, type SessionOptions, type SessionTensor } from '../session.ts';
+import { createSession, floats, type PassedOver, type SessionOptions } from '../session.ts';
 import { compactFeeds, compactObservations } from './compact-observations.ts';
 import { inferenceModel } from './network.ts';
 import type { ObservationArrays } from './observation-arrays.ts';
@@ -46,8 +46,4 @@ export async function createPolicy(spec: PolicySpec, options: SessionOptions): P
     },
     close: () => session.close(),
   };
-}
-
-function floats(tensor: SessionTensor | undefined): Float32Array {
-  return tensor?.dtype === 'f32' ? tensor.data : new Float32Array(0);
 }

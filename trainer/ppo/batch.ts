@@ -67,12 +67,8 @@ export interface Batch {
 /** Bytes of one sample in each tensor of a message. */
 function sampleBytes(spec: PolicySpec): ReadonlyMap<string, number> {
   const { size } = actionLayout(spec);
-  const elements = { u8: 1, u16: 2, f32: 4 };
   return new Map<string, number>([
-    ...observationTensors(spec).map(({ name, element, width }): [string, number] => [
-      name,
-      width * elements[element],
-    ]),
+    ...observationTensors(spec).map(({ name, bytes }): [string, number] => [name, bytes]),
     ['actions', 2],
     ['logProbabilities', 4 * size],
     ['values', 4],

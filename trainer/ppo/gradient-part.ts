@@ -16,6 +16,7 @@ import {
   type EngineChoice,
   type Session,
   type SessionTensor,
+  scalar,
   type Tensors,
 } from '../session.ts';
 import type { Scaling } from './advantages.ts';
@@ -131,8 +132,4 @@ function samplesOf(
       advantageScale: scalar(scaling.scale),
     }),
   };
-}
-
-function scalar(value: number): SessionTensor {
-  return { dtype: 'f32', shape: [], data: Float32Array.of(value) };
 }

@@ -7,9 +7,11 @@ import {
   createSession,
   type Engine,
   type EngineChoice,
+  floats,
   joinEngines,
   type Session,
   type SessionTensor,
+  scalar,
   type Tensors,
 } from '../session.ts';
 import { standardScaling } from './advantages.ts';
@@ -169,14 +171,6 @@ function joinRows(results: readonly PartResult[], rows: number): Float32Array {
   return joined;
 }
 
-function scalar(value: number): SessionTensor {
-  return { dtype: 'f32', shape: [], data: Float32Array.of(value) };
-}
-
 function vector(data: Float32Array): SessionTensor {
   return { dtype: 'f32', shape: [data.length], data };
-}
-
-function floats(tensor: SessionTensor | undefined): Float32Array {
-  return tensor?.dtype === 'f32' ? tensor.data : new Float32Array(0);
 }
