@@ -1,5 +1,13 @@
 import { z } from 'zod';
 import { knobNameSchema, knobValuesSchema } from './knob.ts';
+import {
+  batchingSchema,
+  pressureSchema,
+  resourcesSchema,
+  stageAgeSchema,
+  stallSchema,
+  wasteSchema,
+} from './pipeline.ts';
 
 /** Version of the run directory's format. A newer one is refused. */
 export const RUN_FORMAT = 1;
@@ -166,6 +174,8 @@ export const childStatusSchema = z.object({
   rssMiB: z.number(),
   /** Execution provider that its models run on, null before it has said. */
   provider: z.string().nullable().default(null),
+  /** Null for the trainer, and before the first report. */
+  resources: resourcesSchema.nullable().default(null),
 });
 export type ChildStatus = Readonly<z.infer<typeof childStatusSchema>>;
 
@@ -214,5 +224,15 @@ export const runStatusSchema = z.object({
   /** What undo would put back, or null. */
   undoable: knobChangeSchema.nullable(),
   children: z.array(childStatusSchema),
+  /** How the policy is asked; null before the first report. */
+  batching: batchingSchema.nullable().default(null),
+  /** Back-pressure on the samplers. */
+  pressure: pressureSchema.nullable().default(null),
+  /** The oldest in flight, by stage; stages with nothing in flight are left out. */
+  stages: z.array(stageAgeSchema).default([]),
+  /** What has stopped coming through; null while all is well. */
+  stall: stallSchema.nullable().default(null),
+  /** What became of the time of training episodes of this attempt. */
+  waste: wasteSchema.nullable().default(null),
 });
 export type RunStatus = Readonly<z.infer<typeof runStatusSchema>>;

@@ -67,7 +67,7 @@ export class ChildLink<Outgoing extends object, Incoming extends { readonly type
   }
 
   /** Its state in the shape that clients see; the caller adds what only it knows. */
-  status(): Omit<ChildStatus, 'slots' | 'busySlots' | 'rssMiB' | 'provider'> {
+  status(): Omit<ChildStatus, 'slots' | 'busySlots' | 'rssMiB' | 'provider' | 'resources'> {
     return {
       role: this.#options.role,
       index: this.#options.index,

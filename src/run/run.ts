@@ -146,6 +146,11 @@ export class Run {
       scheduled: this.#knobs.scheduled,
       undoable: this.#knobs.undoable,
       children: [...this.#workers.status(), this.#trainer.status()],
+      batching: null,
+      pressure: null,
+      stages: [],
+      stall: null,
+      waste: null,
     };
   }
 

@@ -117,7 +117,14 @@ export class TrainerLink {
   }
 
   status(): ChildStatus {
-    return { ...this.#link.status(), slots: 0, busySlots: 0, rssMiB: 0, provider: this.#provider };
+    return {
+      ...this.#link.status(),
+      slots: 0,
+      busySlots: 0,
+      rssMiB: 0,
+      provider: this.#provider,
+      resources: null,
+    };
   }
 
   start(): void {

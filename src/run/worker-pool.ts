@@ -103,6 +103,7 @@ export class WorkerPool {
       busySlots: link.state === 'ready' ? (report?.busySlots ?? 0) : 0,
       provider,
       rssMiB: report?.rssMiB ?? 0,
+      resources: null,
     }));
   }
 

@@ -138,5 +138,10 @@ function statusOf({ id, name, state, reason, attempt }: RunManifest): RunStatus 
     scheduled: [],
     undoable: null,
     children: [],
+    batching: null,
+    pressure: null,
+    stages: [],
+    stall: null,
+    waste: null,
   };
 }

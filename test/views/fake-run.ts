@@ -95,6 +95,7 @@ export function childOf(change: Partial<ChildStatus> = {}): ChildStatus {
     busySlots: 6990,
     rssMiB: 900,
     provider: 'cpu',
+    resources: { cpu: 0.97, openFiles: 41, tempBytes: 2_097_152 },
     ...change,
   };
 }
@@ -122,7 +123,12 @@ export function statusOf(change: Partial<RunStatus> = {}): RunStatus {
     knobs: initialKnobs(),
     scheduled: [],
     undoable: null,
-    children: [childOf(), childOf({ role: 'trainer', slots: 0, busySlots: 0, rssMiB: 300 })],
+    children: [childOf(), childOf({ role: 'trainer', slots: 0, busySlots: 0, rssMiB: 300, resources: null })],
+    batching: { rows: 212, capacity: 256, waitMs: 3.1, windowMs: 4, inferenceMs: 3.6 },
+    pressure: { level: 'none', bytes: 4_000_000, softBytes: 400_000_000, hardBytes: 500_000_000 },
+    stages: [{ stage: 'step', ageMs: 12, p99Ms: 30, subject: 'worker 0@local, slot 12', count: 40 }],
+    stall: null,
+    waste: { useful: 900, stale: 20, void: 5, truncated: 60, retried: 0 },
     ...change,
   };
 }
