@@ -7,6 +7,7 @@ import { isTooSmall, planOverview, planReplay } from './layout.ts';
 import type { Look } from './look.ts';
 import { ReplayCursor } from './replay-cursor.ts';
 import { helpScrollLimit } from './screens/help.ts';
+import { pipelineScrollLimit } from './screens/pipeline.ts';
 import { detailHeight } from './screens/replay.ts';
 import { runsHeight } from './screens/runs.ts';
 import type { Session } from './session.ts';
@@ -82,6 +83,10 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   runs: (session) => {
     if (session.screen === 'overview') session.showRuns();
     else if (session.run !== null) session.screen = 'overview';
+  },
+  pipeline: (session) => {
+    session.pipelineScroll = 0;
+    session.screen = session.screen === 'pipeline' ? 'overview' : 'pipeline';
   },
   help: (session) => {
     session.help = { scroll: 0 };
@@ -173,6 +178,10 @@ function move(session: Session, by: number, look: Look): void {
     session.help = { scroll: Math.max(0, Math.min(limit, session.help.scroll + by)) };
   } else if (session.screen === 'runs') {
     session.selectedRun = Math.max(0, Math.min(session.runs.length, session.selectedRun + by));
+  } else if (session.screen === 'pipeline') {
+    const run = session.run?.snapshot();
+    const limit = run === undefined ? 0 : pipelineScrollLimit(run, session.size, look);
+    session.pipelineScroll = Math.max(0, Math.min(limit, session.pipelineScroll + by));
   } else if (session.screen === 'replay') {
     session.replay?.move(by);
   } else {
@@ -193,7 +202,7 @@ function movePage(session: Session, direction: 1 | -1, look: Look): void {
 }
 
 function moveToEnd(session: Session, end: 'first' | 'last', look: Look): void {
-  if (session.help !== null || session.screen === 'runs') {
+  if (session.help !== null || session.screen === 'runs' || session.screen === 'pipeline') {
     return move(session, end === 'first' ? Number.MIN_SAFE_INTEGER : Number.MAX_SAFE_INTEGER, look);
   }
   if (session.screen === 'replay') {

@@ -39,6 +39,24 @@ export function formatShare(value: number | null): string {
   return `${percent > 0 && percent < 99.95 ? percent.toFixed(1) : String(Math.round(percent))}%`;
 }
 
+/** Milliseconds as `0.42 ms`, `12 ms`, `1.3 s`, and from a minute on as a duration. */
+export function formatMs(ms: number): string {
+  if (!Number.isFinite(ms)) return MISSING;
+  if (ms < 1000) return `${threeDigits(Math.round(ms * 100) / 100)} ms`;
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : formatDuration(ms / 1000);
+}
+
+const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+/** `512 B`, `1.5 KiB`, `477 MiB`. */
+export function formatBytes(bytes: number): string {
+  if (!Number.isFinite(bytes)) return MISSING;
+  let [value, unit] = [bytes, 0];
+  // What would be written as 1000 or more goes up a unit.
+  while (value >= 999.5 && unit < BYTE_UNITS.length - 1) [value, unit] = [value / 1024, unit + 1];
+  return `${unit === 0 ? value : threeDigits(value)} ${BYTE_UNITS[unit]}`;
+}
+
 /** Seconds as `42s`, `3m05s`, `2h07m`, `3d04h`. */
 export function formatDuration(seconds: number): string {
   if (!Number.isFinite(seconds)) return MISSING;

@@ -6,7 +6,16 @@ import type { KeyName } from './keys.ts';
  * What the keys act on: the screen, or whatever lies over it. `knob` is the overview while values of knobs wait to be sent:
  * it has keys of its own, and all those of the overview that these leave free.
  */
-export const SCREENS = ['overview', 'knob', 'replay', 'runs', 'help', 'confirm', 'filter'] as const;
+export const SCREENS = [
+  'overview',
+  'knob',
+  'pipeline',
+  'replay',
+  'runs',
+  'help',
+  'confirm',
+  'filter',
+] as const;
 export type Screen = (typeof SCREENS)[number];
 
 /** What decides whether a key works just now. */
@@ -35,20 +44,20 @@ export interface KeyBinding {
   readonly disabled?: (context: KeyContext) => string | null;
 }
 
-const LISTS: readonly Screen[] = ['overview', 'runs', 'replay', 'help'];
+const LISTS: readonly Screen[] = ['overview', 'pipeline', 'runs', 'replay', 'help'];
 
 /** The one table of keys: footer, help, docs/UI.md and the handling of keys all derive from it. */
 export const KEYMAP = {
   pause: {
     keys: ['space'],
-    screens: ['overview', 'replay'],
+    screens: ['overview', 'pipeline', 'replay'],
     label: 'pause/resume',
     description: 'pause (episodes in flight are finished first), or resume',
     disabled: needsLiveRun,
   },
   pauseNow: {
     keys: ['P'],
-    screens: ['overview', 'replay'],
+    screens: ['overview', 'pipeline', 'replay'],
     label: 'pause now',
     description: 'pause at once: every environment stays where it is',
     disabled: needsLiveRun,
@@ -203,7 +212,7 @@ export const KEYMAP = {
   },
   back: {
     keys: ['escape', 'q'],
-    screens: ['replay', 'help', 'confirm'],
+    screens: ['pipeline', 'replay', 'help', 'confirm'],
     label: 'back',
     description: 'back to where you came from',
   },
@@ -219,9 +228,16 @@ export const KEYMAP = {
     label: 'runs',
     description: 'the list of runs, and back',
   },
+  pipeline: {
+    keys: ['w'],
+    screens: ['overview', 'pipeline'],
+    label: 'who waits',
+    description: 'the pipeline: who waits for whom, back-pressure, waste, processes; and back',
+    disabled: needsRun,
+  },
   help: {
     keys: ['?'],
-    screens: ['overview', 'replay', 'runs'],
+    screens: ['overview', 'pipeline', 'replay', 'runs'],
     label: 'help',
     description: 'the keys that work on this screen',
   },

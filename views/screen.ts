@@ -5,6 +5,7 @@ import type { Look } from './look.ts';
 import { drawConfirm } from './screens/confirm.ts';
 import { drawHelp } from './screens/help.ts';
 import { drawOverview } from './screens/overview.ts';
+import { drawPipeline } from './screens/pipeline.ts';
 import { drawReplay } from './screens/replay.ts';
 import { drawRuns } from './screens/runs.ts';
 import { drawTooSmall } from './screens/too-small.ts';
@@ -31,6 +32,9 @@ export function drawScreen(session: Session, look: Look): Line[] {
       keys,
     };
     return drawOverview(model, size, look);
+  }
+  if (session.screen === 'pipeline' && run !== null) {
+    return drawPipeline({ run: run.snapshot(), scroll: session.pipelineScroll, toast, keys }, size, look);
   }
   const { runs, selectedRun: selected, starting, runsError: error } = session;
   return drawRuns({ runs, selected, starting, error, toast, keys }, size, look);

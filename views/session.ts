@@ -36,7 +36,9 @@ export class Session {
   shownEvent: { readonly event: RunEvent; readonly filter: string } | null = null;
   run: LiveRun | null = null;
   runId: string | null = null;
-  screen: 'overview' | 'replay' | 'runs' = 'runs';
+  screen: 'overview' | 'pipeline' | 'replay' | 'runs' = 'runs';
+  /** Rows of the pipeline above the window. */
+  pipelineScroll = 0;
   help: { readonly scroll: number } | null = null;
   question: Question | null = null;
   filterInput: FilterInput | null = null;

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { formatCount, formatDuration, formatNumber, formatRate, formatShare } from '../../views/format.ts';
+import {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatMs,
+  formatNumber,
+  formatRate,
+  formatShare,
+} from '../../views/format.ts';
 
 describe('numbers on the screen', () => {
   it.each([
@@ -33,6 +41,26 @@ describe('numbers on the screen', () => {
     [273_600, '3d04h'],
     [-1, '0s'],
   ])('formatDuration(%s) is %s', (value, text) => expect(formatDuration(value)).toBe(text));
+
+  it.each([
+    [0.4249, '0.42 ms'],
+    [0, '0 ms'],
+    [31.4159, '31.4 ms'],
+    [999.4, '999 ms'],
+    [1000, '1.0 s'],
+    [41_260, '41.3 s'],
+    [61_000, '1m01s'],
+    [Number.NaN, '--'],
+  ])('formatMs(%s) is %s', (value, text) => expect(formatMs(value)).toBe(text));
+
+  it.each([
+    [0, '0 B'],
+    [999, '999 B'],
+    [1000, '0.977 KiB'],
+    [2 ** 20 * 381.2, '381 MiB'],
+    [2 ** 30 * 2000, '1.95 TiB'],
+    [Number.NaN, '--'],
+  ])('formatBytes(%s) is %s', (value, text) => expect(formatBytes(value)).toBe(text));
 
   it('groups the digits of counts', () => expect(formatCount(1_234_567)).toBe('1,234,567'));
 });

@@ -170,7 +170,9 @@ function childrenLine(
   }
   const { children } = run.status;
   const bad = children.filter(isTroubled).map(describeTrouble);
+  const { stall } = run.status;
   if (bad.length > 0) return trouble(`${childrenSummary(children)}: ${bad.join('; ')}`);
+  if (stall !== null) return trouble(untrusted(stall.message));
   if (run.storeError !== null) return trouble(`no history: ${untrusted(run.storeError)}`);
   const rolledBack = newRollBack(run);
   if (rolledBack !== null) return trouble(rolledBack);

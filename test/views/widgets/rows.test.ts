@@ -196,7 +196,7 @@ describe('the footer', () => {
       trimmed([drawFooter('overview', { ...live, live: false, state: 'stopped' }, 80, BRAILLE)]),
     ).toMatchInlineSnapshot(`
       [
-        "? help  q quit  / filter  f failure type  Enter open  r runs  Tab next knob",
+        "? help  q quit  / filter  f failure type  Enter open  r runs  w who waits",
       ]
     `);
   });
