@@ -20,7 +20,11 @@ const RULES: readonly { folder: string; may: readonly string[]; packages: readon
   { folder: 'src/evaluation', may: ['src/domain', 'src/store'], packages: ['zod'] },
   { folder: 'src/diagnosis', may: ['src/domain', 'src/store'], packages: ['zod'] },
   { folder: 'src/interop', may: ['src/domain', 'src/store'], packages: ['zod'] },
-  { folder: 'src/replay', may: ['src/domain', 'src/store', 'envs', 'src/rewards'], packages: ['zod'] },
+  {
+    folder: 'src/replay',
+    may: ['src/domain', 'src/protocol', 'src/store', 'envs', 'src/rewards'],
+    packages: ['zod'],
+  },
   {
     folder: 'src/run',
     may: [

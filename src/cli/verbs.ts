@@ -28,6 +28,7 @@ import {
   resumeRun,
 } from './launch.ts';
 import { EXIT } from './output.ts';
+import { type ReplayOptions, replayEpisodes } from './replay.ts';
 
 const EXAMPLES = `
 Examples:
@@ -39,6 +40,7 @@ Examples:
                                            another run from a checkpoint of that one
   agentrl-lab episodes fail:max_steps      find episodes by the way they failed
   agentrl-lab show e120                    one of them, step by step
+  agentrl-lab replay e120                  done again, and where it differs
 
 Exit codes:
   0  done; for a run that is followed: it came to its own end
@@ -87,6 +89,7 @@ export function createProgram(openTui: OpenTui, finish: (exitCode: number) => vo
   addRunVerbs(program, openTui, finish);
   addControlVerbs(program);
   addInspectVerbs(program, finish);
+  addReplayVerb(program, finish);
   return program;
 }
 
@@ -282,6 +285,23 @@ function addInspectVerbs(program: Command, finish: (exitCode: number) => void): 
         ...(options.json === undefined ? {} : { json: options.json }),
       });
     });
+}
+
+/** Doing again what is stored. */
+function addReplayVerb(program: Command, finish: (exitCode: number) => void): void {
+  program
+    .command('replay')
+    .argument('<episode | filter...>', 'an id, as in e120, or a filter, as in: family:ordered')
+    .description('do episodes again with their recorded actions, and say where they first differ')
+    .allowUnknownOption()
+    .addOption(
+      new Option('--sample <n>', 'of a filter: so many, at random').argParser(parsePositive).default(100),
+    )
+    .option('--run <run>', 'default: the newest run')
+    .addOption(jsonOption())
+    .action(async (words: string[], _options, command: Command) =>
+      finish(await replayEpisodes(words, command.optsWithGlobals<ReplayOptions>())),
+    );
 }
 
 function withOverrides(command: Command): Command {

@@ -29,7 +29,12 @@ export type FailureType = keyof typeof FAILURES;
 export const FAILURE_TYPES = keysOf(FAILURES);
 
 /** Failure types that an environment itself may report with a terminated step. */
-export type TerminatedFailure = 'premature_submit' | 'wrong_result' | 'gave_up';
+export const TERMINATED_FAILURES = [
+  'premature_submit',
+  'wrong_result',
+  'gave_up',
+] as const satisfies readonly FailureType[];
+export type TerminatedFailure = (typeof TERMINATED_FAILURES)[number];
 
 /** Whether an episode that failed so may be trained on. */
 export function failureTrust(failure: FailureType | null): RewardTrust {

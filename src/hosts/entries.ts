@@ -8,6 +8,7 @@ const ENTRIES = {
   trainer: '../../trainer/main',
   devices: '../../trainer/devices/main',
   export: '../../trainer/export/main',
+  replay: '../replay/main',
 } as const;
 export type EntryName = keyof typeof ENTRIES;
 

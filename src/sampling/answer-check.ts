@@ -1,5 +1,6 @@
 import type { StepResult } from '../../envs/contract.ts';
 import { errorText, LabError } from '../domain/error.ts';
+import { TERMINATED_FAILURES } from '../domain/failure.ts';
 import { ACTION_TYPES, type Candidate, candidateSchema, type Observation } from '../domain/space.ts';
 import type { Task } from '../domain/task.ts';
 
@@ -9,13 +10,7 @@ import type { Task } from '../domain/task.ts';
  */
 
 const LEGAL: ReadonlySet<unknown> = new Set(ACTION_TYPES);
-const FAILURES: ReadonlySet<unknown> = new Set([
-  'premature_submit',
-  'wrong_result',
-  'gave_up',
-  null,
-  undefined,
-]);
+const FAILURES: ReadonlySet<unknown> = new Set([...TERMINATED_FAILURES, null, undefined]);
 /** Sets of candidates that were found right; environments hand out the same one while nothing changes. */
 const checkedSets = new WeakSet<readonly Candidate[]>();
 

@@ -1,11 +1,12 @@
 import type { Environment, EnvironmentDefinition, Eventual, StepResult } from '../../envs/contract.ts';
 import { createEncodingMemory } from '../../trainer/policy/observation-encoder.ts';
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
+import { environmentSeed, policySeed } from '../domain/episode-seed.ts';
 import { errorText } from '../domain/error.ts';
 import { type FailureType, failureTrust } from '../domain/failure.ts';
 import { episodeSequence } from '../domain/id.ts';
 import type { ActionLayout } from '../domain/policy-spec.ts';
-import { createRandom, deriveSeed, type RandomStream } from '../domain/random.ts';
+import { createRandom, type RandomStream } from '../domain/random.ts';
 import type { Observation } from '../domain/space.ts';
 import type { Task } from '../domain/task.ts';
 import type { Attachments } from '../protocol/frame.ts';
@@ -135,12 +136,12 @@ export class Slot {
     this.#ending = null;
     this.#observation = null;
     this.#history = [];
-    this.#random = createRandom(deriveSeed(assignment.seed, 'policy'));
+    this.#random = createRandom(policySeed(assignment.seed));
     this.#guard('reset', () => {
       const task = this.#context.definition.createTask(assignment.task);
       checkTask(task);
       this.#task = task;
-      const reset = this.#env.reset(this.#task, deriveSeed(assignment.seed, 'environment'));
+      const reset = this.#env.reset(this.#task, environmentSeed(assignment.seed));
       this.#await(reset, (observation) => this.#observe(observation));
     });
   }

@@ -31,6 +31,7 @@ describe('help', () => {
       'ls|runs',
       'episodes',
       'show',
+      'replay',
       'export',
       'devices',
       'config',
