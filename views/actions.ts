@@ -1,17 +1,17 @@
 import { errorText } from '../src/domain/error.ts';
 import type { KnobName } from '../src/domain/knob.ts';
+import type { RunEvent } from '../src/domain/run.ts';
 import { isSame } from './alarms.ts';
 import { type ActionName, actionOf, disabledReason, keyText } from './keymap.ts';
 import type { KeyName } from './keys.ts';
-import { isTooSmall, planOverview, planReplay } from './layout.ts';
+import { isTooSmall } from './layout.ts';
 import type { Look } from './look.ts';
+import { move, movePage, moveToEnd } from './movement.ts';
+import { Palette } from './palette.ts';
 import { ReplayCursor } from './replay-cursor.ts';
-import { helpScrollLimit } from './screens/help.ts';
-import { pipelineScrollLimit } from './screens/pipeline.ts';
-import { detailHeight } from './screens/replay.ts';
-import { runsHeight } from './screens/runs.ts';
 import type { Session } from './session.ts';
 import { problemText } from './toast.ts';
+import { typeKey } from './widgets/input-line.ts';
 
 /** Does what a pressed key means on the screen in front. A key without a meaning there does nothing. */
 export function pressKey(session: Session, key: KeyName, look: Look): void {
@@ -21,10 +21,18 @@ export function pressKey(session: Session, key: KeyName, look: Look): void {
   }
   if (isTooSmall(session.size)) return key === 'q' ? quit(session) : undefined;
   const name = actionOf(session.front, key);
-  if (name === null) return session.front === 'filter' ? typeInFilter(session, key) : undefined;
+  if (name === null) return typeAt(session, key);
   const reason = disabledReason(name, session.keyContext);
   if (reason !== null) return session.say(`${keyText(key)} does nothing now: ${reason}`);
   HANDLERS[name](session, look);
+  return session.changed();
+}
+
+/** A key without a meaning of its own is text where a line is being typed. */
+function typeAt(session: Session, key: KeyName): void {
+  if (session.front === 'filter') return typeInFilter(session, key);
+  if (session.palette === null) return undefined;
+  session.palette.type(key);
   return session.changed();
 }
 
@@ -56,15 +64,25 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   commit: (session) => session.knobs?.commit(),
   drop: (session) => session.knobs?.drop(),
   filter: (session) => {
-    session.filterInput = { text: session.list.view.filterText, problem: [] };
+    const of = session.screen === 'events' ? session.events : session.list.view;
+    session.filterInput = { text: of.filterText, problem: [] };
   },
   eventEpisodes: showEventEpisodes,
   failure: (session) => changeList(session, () => session.list.nextFailure()),
   clear: (session) => changeList(session, () => session.list.clear()),
-  accept: (session) => (session.question === null ? acceptFilter(session) : answer(session)),
+  accept: (session, look) => {
+    if (session.question !== null) answer(session);
+    else if (session.palette === null) acceptFilter(session);
+    else runFromPalette(session, session.palette, look);
+  },
   cancel: (session) => {
+    if (session.palette !== null) {
+      session.palette = null;
+      return;
+    }
     session.filterInput = null;
-    changeList(session, () => session.list.filterBy(''));
+    if (session.screen === 'events') session.events.filterBy('');
+    else changeList(session, () => session.list.filterBy(''));
   },
   down: (session, look) => move(session, 1, look),
   up: (session, look) => move(session, -1, look),
@@ -72,22 +90,34 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   pageUp: (session, look) => movePage(session, -1, look),
   first: (session, look) => moveToEnd(session, 'first', look),
   last: (session, look) => moveToEnd(session, 'last', look),
-  open: (session) => (session.screen === 'runs' ? openRun(session) : openEpisode(session, 0)),
+  open: (session) => {
+    if (session.screen === 'runs') openRun(session);
+    else if (session.screen === 'events') openEvent(session);
+    else openEpisode(session, 0);
+  },
   nextEpisode: (session) => openEpisode(session, 1),
   previousEpisode: (session) => openEpisode(session, -1),
   back: (session) => {
     if (session.question !== null) session.question = null;
     else if (session.help !== null) session.help = null;
-    else session.screen = 'overview';
+    else if (session.screen === 'events' && session.events.filterText !== '') session.events.filterBy('');
+    else session.goBack();
   },
   runs: (session) => {
-    if (session.screen === 'overview') session.showRuns();
-    else if (session.run !== null) session.screen = 'overview';
+    if (session.screen !== 'runs') session.showRuns();
+    else if (session.run !== null) session.goBack();
   },
+  bench: (session) => session.goTo('overview'),
   pipeline: (session) => {
     session.pipelineScroll = 0;
-    session.screen = session.screen === 'pipeline' ? 'overview' : 'pipeline';
+    toggle(session, 'pipeline');
   },
+  events: (session) => toggle(session, 'events'),
+  palette: (session) => {
+    session.palette = new Palette(session.front, session.keyContext);
+  },
+  nextCommand: (session) => session.palette?.move(1),
+  previousCommand: (session) => session.palette?.move(-1),
   help: (session) => {
     session.help = { scroll: 0 };
   },
@@ -98,10 +128,15 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
     session.question = { ...question, focus: question.focus === 'cancel' ? 'verb' : 'cancel' };
   },
   quit: (session) => {
-    if (session.screen === 'runs' && session.run !== null) session.screen = 'overview';
+    if (session.screen === 'runs' && session.run !== null) session.goBack();
     else quit(session);
   },
 };
+
+function toggle(session: Session, screen: 'pipeline' | 'events'): void {
+  if (session.screen === screen) session.goBack();
+  else session.goTo(screen);
+}
 
 /** What a knob still shows with its preview is sent: the user has asked for it and not dropped it. */
 function quit(session: Session): void {
@@ -124,16 +159,38 @@ function showEventEpisodes(session: Session): void {
   const shown = isShown ? events.findIndex((event) => isSame(event, shownEvent.event)) : -1;
   const event = events[(shown + 1) % Math.max(1, events.length)];
   if (event === undefined) return;
+  showEpisodesOf(session, event);
+}
+
+function showEpisodesOf(session: Session, event: RunEvent): void {
   const filter = `id:${event.episodes.join(',')}`;
   try {
     changeList(session, () => {
-      list.clear();
-      list.filterBy(filter);
+      session.list.clear();
+      session.list.filterBy(filter);
     });
     session.shownEvent = { event, filter };
     session.say(event.message);
   } catch (thrown) {
     session.say(problemText(thrown), 'bad');
+  }
+}
+
+/** An id of an episode in a text, as in "e120". */
+const EPISODE_ID = /\be[1-9]\d*\b/u;
+
+/** Goes to what the event is about: its episodes, the processes, or the charts. */
+function openEvent(session: Session): void {
+  const event = session.events.selected;
+  if (event === null) return;
+  const id = EPISODE_ID.exec(event.message)?.[0];
+  if (event.episodes.length > 0) {
+    session.goTo('overview');
+    showEpisodesOf(session, event);
+  } else if (id !== undefined) {
+    showEpisode(session, id);
+  } else {
+    session.goTo(/^(?:worker|trainer)/u.test(event.subject) ? 'pipeline' : 'overview');
   }
 }
 
@@ -144,21 +201,26 @@ function changeList(session: Session, change: () => void): void {
 }
 
 function typeInFilter(session: Session, key: KeyName): void {
-  const input = session.filterInput;
-  if (input === null) return;
-  const typed = key === 'space' ? ' ' : key;
-  if (key === 'backspace')
-    session.filterInput = { text: Array.from(input.text).slice(0, -1).join(''), problem: [] };
-  else if (key === 'ctrl-u') session.filterInput = { text: '', problem: [] };
-  else if (Array.from(typed).length === 1) session.filterInput = { text: input.text + typed, problem: [] };
+  const text = session.filterInput === null ? null : typeKey(session.filterInput.text, key);
+  if (text !== null) session.filterInput = { text, problem: [] };
   session.changed();
+}
+
+/** Does what the palette's pointer is on, as if its key had been pressed. */
+function runFromPalette(session: Session, palette: Palette, look: Look): void {
+  const choice = palette.selected;
+  if (choice === null) return;
+  session.palette = null;
+  if (choice.disabled === null) HANDLERS[choice.name](session, look);
+  else session.say(`${choice.label} does nothing now: ${choice.disabled}`);
 }
 
 function acceptFilter(session: Session): void {
   const input = session.filterInput;
   if (input === null) return;
   try {
-    changeList(session, () => session.list.filterBy(input.text));
+    if (session.screen === 'events') session.events.filterBy(input.text);
+    else changeList(session, () => session.list.filterBy(input.text));
     session.filterInput = null;
   } catch (thrown) {
     session.filterInput = { text: input.text, problem: errorText(thrown).split('\n') };
@@ -169,48 +231,6 @@ function answer(session: Session): void {
   const { question } = session;
   session.question = null;
   if (question?.focus === 'verb') question.onYes();
-}
-
-function move(session: Session, by: number, look: Look): void {
-  if (session.help !== null) {
-    const model = { of: session.screen, scroll: 0, keys: session.keyContext };
-    const limit = helpScrollLimit(model, session.size, look);
-    session.help = { scroll: Math.max(0, Math.min(limit, session.help.scroll + by)) };
-  } else if (session.screen === 'runs') {
-    session.selectedRun = Math.max(0, Math.min(session.runs.length, session.selectedRun + by));
-  } else if (session.screen === 'pipeline') {
-    const run = session.run?.snapshot();
-    const limit = run === undefined ? 0 : pipelineScrollLimit(run, session.size, look);
-    session.pipelineScroll = Math.max(0, Math.min(limit, session.pipelineScroll + by));
-  } else if (session.screen === 'replay') {
-    session.replay?.move(by);
-  } else {
-    const reader = session.run?.reader ?? null;
-    if (reader !== null) session.list.move(reader, by);
-  }
-}
-
-function movePage(session: Session, direction: 1 | -1, look: Look): void {
-  const { size, replay } = session;
-  if (session.help === null && session.screen === 'replay' && replay !== null) {
-    const height = planReplay(size).detailRows;
-    const by = direction * Math.max(1, height - 2);
-    return replay.scrollBy(by, detailHeight(replay, size, look), height);
-  }
-  const rows = session.screen === 'overview' ? planOverview(size).listRows : runsHeight(size);
-  return move(session, direction * Math.max(1, rows), look);
-}
-
-function moveToEnd(session: Session, end: 'first' | 'last', look: Look): void {
-  if (session.help !== null || session.screen === 'runs' || session.screen === 'pipeline') {
-    return move(session, end === 'first' ? Number.MIN_SAFE_INTEGER : Number.MAX_SAFE_INTEGER, look);
-  }
-  if (session.screen === 'replay') {
-    return session.replay?.moveTo(end === 'first' ? 0 : Number.MAX_SAFE_INTEGER);
-  }
-  const reader = session.run?.reader ?? null;
-  if (reader === null) return undefined;
-  return end === 'first' ? session.list.toFirst(reader, Date.now()) : session.list.toLast(reader);
 }
 
 function openRun(session: Session): void {
@@ -249,9 +269,15 @@ function openEpisode(session: Session, by: number): void {
     session.say(by > 0 ? 'this is the last episode of the list' : 'this is the first episode of the list');
     return;
   }
+  showEpisode(session, selected.id);
+}
+
+function showEpisode(session: Session, id: string): void {
+  const reader = session.run?.reader ?? null;
+  if (reader === null) return;
   try {
-    session.replay = new ReplayCursor(reader.episode(selected.id));
-    session.screen = 'replay';
+    session.replay = new ReplayCursor(reader.episode(id));
+    session.goTo('replay');
   } catch (thrown) {
     session.say(problemText(thrown), 'bad');
   }

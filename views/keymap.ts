@@ -10,11 +10,13 @@ export const SCREENS = [
   'overview',
   'knob',
   'pipeline',
+  'events',
   'replay',
   'runs',
   'help',
   'confirm',
   'filter',
+  'palette',
 ] as const;
 export type Screen = (typeof SCREENS)[number];
 
@@ -44,20 +46,22 @@ export interface KeyBinding {
   readonly disabled?: (context: KeyContext) => string | null;
 }
 
-const LISTS: readonly Screen[] = ['overview', 'pipeline', 'runs', 'replay', 'help'];
+const LISTS: readonly Screen[] = ['overview', 'pipeline', 'events', 'runs', 'replay', 'help'];
+/** The screens under everything else. */
+const MAIN: readonly Screen[] = ['overview', 'pipeline', 'events', 'runs', 'replay'];
 
 /** The one table of keys: footer, help, docs/UI.md and the handling of keys all derive from it. */
 export const KEYMAP = {
   pause: {
     keys: ['space'],
-    screens: ['overview', 'pipeline', 'replay'],
+    screens: ['overview', 'pipeline', 'events', 'replay'],
     label: 'pause/resume',
     description: 'pause (episodes in flight are finished first), or resume',
     disabled: needsLiveRun,
   },
   pauseNow: {
     keys: ['P'],
-    screens: ['overview', 'pipeline', 'replay'],
+    screens: ['overview', 'pipeline', 'events', 'replay'],
     label: 'pause now',
     description: 'pause at once: every environment stays where it is',
     disabled: needsLiveRun,
@@ -140,9 +144,9 @@ export const KEYMAP = {
   },
   filter: {
     keys: ['/'],
-    screens: ['overview'],
+    screens: ['overview', 'events'],
     label: 'filter',
-    description: 'filter the episodes; an empty filter shows all',
+    description: 'filter the episodes, or the events by words in them; an empty filter shows all',
     disabled: needsRun,
   },
   failure: {
@@ -193,9 +197,9 @@ export const KEYMAP = {
   last: { keys: ['G', 'end'], screens: LISTS, label: 'last', description: 'last row, or last step' },
   open: {
     keys: ['enter'],
-    screens: ['overview', 'runs'],
+    screens: ['overview', 'events', 'runs'],
     label: 'open',
-    description: 'replay the episode; in the list of runs, open or start the run',
+    description: 'replay the episode; go to what the event is about; open or start the run',
     disabled: (context) => (context.rows === 0 ? 'there is nothing to open yet' : null),
   },
   nextEpisode: {
@@ -212,9 +216,9 @@ export const KEYMAP = {
   },
   back: {
     keys: ['escape', 'q'],
-    screens: ['pipeline', 'replay', 'help', 'confirm'],
+    screens: ['pipeline', 'events', 'replay', 'help', 'confirm'],
     label: 'back',
-    description: 'back to where you came from',
+    description: 'back to where you came from; with a filter on the events, clear it first',
   },
   clear: {
     keys: ['escape'],
@@ -223,21 +227,41 @@ export const KEYMAP = {
     description: 'clear the filter and the failure type',
   },
   runs: {
-    keys: ['r'],
-    screens: ['overview', 'runs'],
+    keys: ['1', 'r'],
+    screens: MAIN,
     label: 'runs',
     description: 'the list of runs, and back',
   },
+  bench: {
+    keys: ['2'],
+    screens: MAIN,
+    label: 'bench',
+    description: 'the bench: charts, knobs and the newest episodes of the open run',
+    disabled: needsRun,
+  },
   pipeline: {
-    keys: ['w'],
-    screens: ['overview', 'pipeline'],
+    keys: ['7', 'w'],
+    screens: MAIN,
     label: 'who waits',
     description: 'the pipeline: who waits for whom, back-pressure, waste, processes; and back',
     disabled: needsRun,
   },
+  events: {
+    keys: ['8', 'e'],
+    screens: MAIN,
+    label: 'events',
+    description: 'every event and turned knob; and back',
+    disabled: needsRun,
+  },
+  palette: {
+    keys: [':'],
+    screens: MAIN,
+    label: 'commands',
+    description: 'find a command of this screen by its name',
+  },
   help: {
     keys: ['?'],
-    screens: ['overview', 'pipeline', 'replay', 'runs'],
+    screens: MAIN,
     label: 'help',
     description: 'the keys that work on this screen',
   },
@@ -254,7 +278,24 @@ export const KEYMAP = {
     label: 'quit',
     description: 'close this screen; the run goes on without it',
   },
-  accept: { keys: ['enter'], screens: ['confirm', 'filter'], label: 'accept', description: 'accept' },
+  nextCommand: {
+    keys: ['down', 'tab'],
+    screens: ['palette'],
+    label: 'next',
+    description: 'next command',
+  },
+  previousCommand: {
+    keys: ['up', 'shift-tab'],
+    screens: ['palette'],
+    label: 'previous',
+    description: 'previous command',
+  },
+  accept: {
+    keys: ['enter'],
+    screens: ['confirm', 'filter', 'palette'],
+    label: 'accept',
+    description: 'accept',
+  },
   focus: {
     keys: ['tab', 'shift-tab', 'left', 'right', 'h', 'l'],
     screens: ['confirm'],
@@ -263,9 +304,9 @@ export const KEYMAP = {
   },
   cancel: {
     keys: ['escape'],
-    screens: ['filter'],
+    screens: ['filter', 'palette'],
     label: 'clear',
-    description: 'leave the filter line and clear the filter',
+    description: 'leave the filter line and clear the filter; leave the palette',
   },
 } as const satisfies Record<string, KeyBinding>;
 

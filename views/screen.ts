@@ -3,8 +3,10 @@ import { isTooSmall } from './layout.ts';
 import type { Line } from './line.ts';
 import type { Look } from './look.ts';
 import { drawConfirm } from './screens/confirm.ts';
+import { drawEvents } from './screens/events.ts';
 import { drawHelp } from './screens/help.ts';
 import { drawOverview } from './screens/overview.ts';
+import { drawPalette } from './screens/palette.ts';
 import { drawPipeline } from './screens/pipeline.ts';
 import { drawReplay } from './screens/replay.ts';
 import { drawRuns } from './screens/runs.ts';
@@ -21,6 +23,11 @@ export function drawScreen(session: Session, look: Look): Line[] {
   if (help !== null) return drawHelp({ of: session.screen, scroll: help.scroll, keys }, size, look);
   if (session.screen === 'replay' && replay !== null)
     return drawReplay({ cursor: replay, toast, keys }, size, look);
+  if (session.palette !== null) return drawPalette({ palette: session.palette, keys }, size, look);
+  if (session.screen === 'events' && run !== null) {
+    const { events: log, filterInput } = session;
+    return drawEvents({ run: run.snapshot(), log, filterInput, toast, keys }, size, look);
+  }
   if (session.screen === 'overview' && run !== null) {
     const snapshot = run.snapshot();
     const model = {

@@ -1,15 +1,19 @@
 import { isFinal, type RunEvent } from '../src/domain/run.ts';
 import type { ControlClient } from '../src/run/control-client.ts';
+import type { RunReader } from '../src/store/queries.ts';
 import { listRuns, type RunListing, runPaths } from '../src/store/run-directory.ts';
 import { EpisodeList } from './episode-list.ts';
+import { EventLog } from './event-log.ts';
 import { type KeyContext, type Screen } from './keymap.ts';
 import { KnobDesk } from './knob-desk.ts';
 import { planOverview, type Size } from './layout.ts';
 import { LiveRun, type RunSources, runSources } from './live-run.ts';
+import type { Palette } from './palette.ts';
 import type { ReplayCursor } from './replay-cursor.ts';
 import type { ConfirmModel } from './screens/confirm.ts';
-import type { FilterInput } from './screens/overview.ts';
+import { eventsHeight } from './screens/events.ts';
 import { problemText, TOAST_MS, type Toast } from './toast.ts';
+import type { LineInput } from './widgets/input-line.ts';
 
 /** What the app works on. */
 export interface SessionOptions {
@@ -26,6 +30,9 @@ export interface Question extends Omit<ConfirmModel, 'keys'> {
   readonly onYes: () => void;
 }
 
+/** The screens that lie under everything else. */
+export type MainScreen = 'overview' | 'pipeline' | 'events' | 'replay' | 'runs';
+
 /** Everything the screen shows and the keys act on. Tells its listeners after every change. */
 export class Session {
   readonly options: SessionOptions;
@@ -36,12 +43,16 @@ export class Session {
   shownEvent: { readonly event: RunEvent; readonly filter: string } | null = null;
   run: LiveRun | null = null;
   runId: string | null = null;
-  screen: 'overview' | 'pipeline' | 'replay' | 'runs' = 'runs';
+  screen: MainScreen = 'runs';
+  /** Where `goBack` goes, the newest last. */
+  #history: MainScreen[] = [];
+  readonly events = new EventLog();
+  palette: Palette | null = null;
   /** Rows of the pipeline above the window. */
   pipelineScroll = 0;
   help: { readonly scroll: number } | null = null;
   question: Question | null = null;
-  filterInput: FilterInput | null = null;
+  filterInput: LineInput | null = null;
   replay: ReplayCursor | null = null;
   runs: RunListing[] = [];
   runsError: string | null = null;
@@ -78,6 +89,7 @@ export class Session {
   /** What keys act on just now: the question, the filter line or help when they lie over the screen. */
   get front(): Screen {
     if (this.question !== null) return 'confirm';
+    if (this.palette !== null) return 'palette';
     if (this.filterInput !== null) return 'filter';
     if (this.help !== null) return 'help';
     return this.screen === 'overview' && this.knobs?.proposing === true ? 'knob' : this.screen;
@@ -90,10 +102,29 @@ export class Session {
       hasRun: snapshot !== null,
       live: this.client !== null,
       state: snapshot === null || dead ? null : snapshot.manifest.state,
-      rows: this.screen === 'runs' ? this.runs.length + 1 : this.list.view.rows.length,
+      rows: this.#rows(),
       canUndo: this.knobs?.sending === true || (snapshot?.status?.undoable ?? null) !== null,
       eventEpisodes: snapshot?.alarms.some(({ episodes }) => episodes.length > 0) ?? false,
     };
+  }
+
+  #rows(): number {
+    if (this.screen === 'runs') return this.runs.length + 1;
+    return this.screen === 'events' ? this.events.events.length : this.list.view.rows.length;
+  }
+
+  /** Shows a screen; `goBack` comes back to the one before. */
+  goTo(screen: MainScreen): void {
+    if (screen === this.screen) return;
+    this.#history = [...this.#history.filter((before) => before !== this.screen), this.screen];
+    this.screen = screen;
+    this.#refresh();
+  }
+
+  /** Shows the screen that the user came from: the overview of the open run when there is none. */
+  goBack(): void {
+    this.screen = this.#history.pop() ?? (this.run === null ? 'runs' : 'overview');
+    this.#refresh();
   }
 
   /** The connection to the open run, or null while it does not answer. */
@@ -138,6 +169,9 @@ export class Session {
     this.run = run;
     this.runId = runId;
     this.screen = 'overview';
+    this.#history = [];
+    this.events.clear();
+    this.palette = null;
     this.replay = null;
     this.question = null;
     this.shownEvent = null;
@@ -150,7 +184,7 @@ export class Session {
 
   /** Shows the list of runs. */
   showRuns(): void {
-    this.screen = 'runs';
+    this.goTo('runs');
     try {
       this.runs = (this.options.listRuns ?? (() => listRuns(this.options.runsDirectory)))();
       this.runsError = null;
@@ -179,7 +213,14 @@ export class Session {
   #refresh(): void {
     this.list.resize(planOverview(this.size).listRows);
     const reader = this.run?.reader ?? null;
-    if (reader !== null) this.list.refresh(reader, Date.now());
+    if (reader !== null) this.#read(reader);
     this.changed();
+  }
+
+  #read(reader: RunReader): void {
+    this.list.refresh(reader, Date.now());
+    if (this.screen !== 'events') return;
+    const changes = this.run?.snapshot().knobChanges ?? [];
+    this.events.refresh(reader, changes, eventsHeight(this.size));
   }
 }

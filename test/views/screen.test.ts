@@ -46,6 +46,9 @@ const SCREENS: Readonly<Record<string, readonly string[]>> = {
   help: ['?'],
   'stop question': ['S'],
   runs: ['r'],
+  pipeline: ['7'],
+  events: ['8'],
+  palette: [':', 'k', 'n'],
 };
 
 describe('every screen', () => {
@@ -112,7 +115,7 @@ describe('the overview', () => {
       ]
     `);
     expect(screen()[23]).toMatchInlineSnapshot(
-      `"? help  q quit  Space pause/resume  / filter  f failure type  Enter open  r runs"`,
+      `"? help  q quit  Space pause/resume  / filter  f failure type  Enter open  1 runs"`,
     );
   });
 

@@ -2,28 +2,23 @@ import type { EpisodeListView } from '../episode-list.ts';
 import type { KeyContext } from '../keymap.ts';
 import type { KnobDeskView } from '../knob-desk.ts';
 import { planOverview, type Size } from '../layout.ts';
-import { fitLine, type Line, seg, textWidth, untrusted } from '../line.ts';
+import { fitLine, type Line, seg, untrusted } from '../line.ts';
 import type { RunSnapshot } from '../live-run.ts';
 import type { Look } from '../look.ts';
 import type { Toast } from '../toast.ts';
 import { drawListHead, drawListRows, drawListTitle } from '../widgets/episode-table.ts';
 import { drawFooter, drawMessageRow } from '../widgets/footer.ts';
 import { drawHeader } from '../widgets/header.ts';
+import { drawInputLine, type LineInput } from '../widgets/input-line.ts';
 import { drawKnobRow } from '../widgets/knob-row.ts';
 import { drawRunCharts } from '../widgets/run-charts.ts';
-
-/** The filter line while it is being typed; `problem` are the lines of the error of the last try. */
-export interface FilterInput {
-  readonly text: string;
-  readonly problem: readonly string[];
-}
 
 /** Everything the overview shows. */
 export interface OverviewModel {
   readonly run: RunSnapshot;
   readonly knobs: KnobDeskView;
   readonly list: EpisodeListView;
-  readonly filterInput: FilterInput | null;
+  readonly filterInput: LineInput | null;
   readonly toast: Toast | null;
   readonly keys: KeyContext;
 }
@@ -51,15 +46,9 @@ export function drawOverview(model: OverviewModel, size: Size, look: Look): Line
   ];
 }
 
-/** The line being typed with its cursor; a text longer than the line shows its end. */
-function drawFilterInput(input: FilterInput, width: number, look: Look, rows: number): Line[] {
-  const cursor = '_';
-  let shown = untrusted(input.text);
-  while (textWidth(shown) > width - 3) shown = shown.slice(1);
-  const lines = [
-    fitLine([seg('/ ', 'accent'), seg(shown), seg(cursor, 'accent')], width, look),
-    fitLine([seg('  e.g. fail:max_steps steps>20 -is:void sort:-reward', 'dim')], width, look),
-  ];
+function drawFilterInput(input: LineInput, width: number, look: Look, rows: number): Line[] {
+  const example = '  e.g. fail:max_steps steps>20 -is:void sort:-reward';
+  const lines = [drawInputLine(input, width, look), fitLine([seg(example, 'dim')], width, look)];
   return lines.slice(0, rows);
 }
 

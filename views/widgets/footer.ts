@@ -24,6 +24,8 @@ const FOOTERS: Readonly<Record<Screen, readonly ActionName[]>> = {
     'open',
     'runs',
     'pipeline',
+    'events',
+    'palette',
     'undo',
     'eventEpisodes',
     'stop',
@@ -32,12 +34,14 @@ const FOOTERS: Readonly<Record<Screen, readonly ActionName[]>> = {
     'up',
   ],
   knob: ['commit', 'drop', 'pause', 'help', 'quit'],
-  pipeline: ['help', 'back', 'pause', 'down', 'up'],
+  pipeline: ['help', 'back', 'palette', 'pause', 'down', 'up'],
+  events: ['help', 'back', 'filter', 'open', 'palette', 'down', 'up'],
   replay: ['help', 'back', 'down', 'up', 'pageDown', 'pageUp', 'nextEpisode', 'previousEpisode', 'pause'],
   runs: ['help', 'quit', 'open', 'down', 'up', 'runs'],
   help: ['back', 'down', 'up'],
   confirm: ['accept', 'focus', 'back'],
   filter: ['accept', 'cancel'],
+  palette: ['accept', 'cancel', 'nextCommand', 'previousCommand'],
 };
 
 /** The keys that matter on this screen; those that do nothing just now are left out. */

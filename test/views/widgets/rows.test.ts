@@ -189,14 +189,14 @@ describe('the footer', () => {
     } as const;
     expect(trimmed([drawFooter('overview', live, 80, BRAILLE)])).toMatchInlineSnapshot(`
       [
-        "? help  q quit  Space pause/resume  / filter  f failure type  Enter open  r runs",
+        "? help  q quit  Space pause/resume  / filter  f failure type  Enter open  1 runs",
       ]
     `);
     expect(
       trimmed([drawFooter('overview', { ...live, live: false, state: 'stopped' }, 80, BRAILLE)]),
     ).toMatchInlineSnapshot(`
       [
-        "? help  q quit  / filter  f failure type  Enter open  r runs  w who waits",
+        "? help  q quit  / filter  f failure type  Enter open  1 runs  7 who waits",
       ]
     `);
   });

@@ -1,0 +1,78 @@
+import type { KnobChange, RunEvent } from '../src/domain/run.ts';
+import type { RunReader } from '../src/store/queries.ts';
+import { ListCursor } from './list-cursor.ts';
+
+/** Events that can be scrolled through: the newest. */
+const MOST = 5000;
+
+/** Every event and turned knob of the open run, newest first; the pointer stays on its event when others come in. */
+export class EventLog {
+  readonly cursor = new ListCursor();
+  #all: readonly RunEvent[] = [];
+  #shown: readonly RunEvent[] = [];
+  #filter = '';
+
+  /** Those that the filter matches. */
+  get events(): readonly RunEvent[] {
+    return this.#shown;
+  }
+
+  get total(): number {
+    return this.#all.length;
+  }
+
+  get filterText(): string {
+    return this.#filter;
+  }
+
+  /** The event that the pointer is on. */
+  get selected(): RunEvent | null {
+    return this.#shown[this.cursor.selected] ?? null;
+  }
+
+  /** Reads what is new. `height` is that of the window. */
+  refresh(reader: Pick<RunReader, 'events'>, changes: readonly KnobChange[], height: number): void {
+    const before = this.selected;
+    const turned = changes.map(knobEvent);
+    this.#all = [...reader.events(MOST), ...turned].toSorted((a, b) => b.time - a.time);
+    this.#apply();
+    // Following, the newest is in front; else what the user looks at keeps its place.
+    const moved = this.cursor.selected === 0 || before === null ? -1 : this.#find(before);
+    this.cursor.move(moved < 0 ? 0 : moved - this.cursor.selected, this.#shown.length, height);
+  }
+
+  /** Shows the events that hold every word, in any of their fields, and none that begins with `-`. */
+  filterBy(text: string): void {
+    this.#filter = text.trim();
+    this.cursor.reset();
+    this.#apply();
+  }
+
+  clear(): void {
+    this.#all = [];
+    this.filterBy('');
+  }
+
+  #apply(): void {
+    const words = this.#filter
+      .toLowerCase()
+      .split(/\s+/u)
+      .filter((word) => word !== '' && word !== '-');
+    this.#shown = words.length === 0 ? this.#all : this.#all.filter((event) => matches(event, words));
+  }
+
+  #find({ time, kind, message }: RunEvent): number {
+    return this.#shown.findIndex((one) => one.time === time && one.kind === kind && one.message === message);
+  }
+}
+
+function matches({ level, kind, subject, message, episodes }: RunEvent, words: readonly string[]): boolean {
+  const text = [level, kind, subject, message, ...episodes].join(' ').toLowerCase();
+  return words.every((word) => (word.startsWith('-') ? !text.includes(word.slice(1)) : text.includes(word)));
+}
+
+function knobEvent({ time, who, knob, from, to, iteration, minibatch, undo }: KnobChange): RunEvent {
+  const what = `${knob} ${from} → ${to}`;
+  const message = `${undo ? 'undone: ' : ''}${what} from iteration ${iteration}, minibatch ${minibatch}`;
+  return { time, level: 'info', kind: 'knob', subject: who, message, episodes: [] };
+}

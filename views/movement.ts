@@ -1,0 +1,124 @@
+import { planOverview, planReplay } from './layout.ts';
+import type { Look } from './look.ts';
+import { eventsHeight } from './screens/events.ts';
+import { helpScrollLimit } from './screens/help.ts';
+import { pipelineScrollLimit } from './screens/pipeline.ts';
+import { detailHeight } from './screens/replay.ts';
+import { runsHeight } from './screens/runs.ts';
+import type { Session } from './session.ts';
+
+/** What the keys that move act on: a list with a pointer, or a text that is scrolled. */
+interface Movable {
+  readonly move: (by: number) => void;
+  /** Rows of a page. */
+  readonly page: number;
+  /** Other than moving by everything there is. */
+  readonly toEnd?: (end: 'first' | 'last') => void;
+  /** Other than moving by a page. */
+  readonly pageBy?: (direction: 1 | -1) => void;
+}
+
+/** Moves by rows; by steps in a replay. */
+export function move(session: Session, by: number, look: Look): void {
+  movableOf(session, look).move(by);
+}
+
+/** Moves by a page; in a replay, scrolls the step. */
+export function movePage(session: Session, direction: 1 | -1, look: Look): void {
+  const { page, pageBy, move: moveBy } = movableOf(session, look);
+  if (pageBy === undefined) moveBy(direction * Math.max(1, page));
+  else pageBy(direction);
+}
+
+/** Moves to an end of what is in front. */
+export function moveToEnd(session: Session, end: 'first' | 'last', look: Look): void {
+  const { toEnd, move: moveBy } = movableOf(session, look);
+  if (toEnd === undefined) moveBy(end === 'first' ? Number.MIN_SAFE_INTEGER : Number.MAX_SAFE_INTEGER);
+  else toEnd(end);
+}
+
+function movableOf(session: Session, look: Look): Movable {
+  if (session.help !== null) return helpText(session, look);
+  switch (session.screen) {
+    case 'overview':
+      return episodes(session);
+    case 'pipeline':
+      return pipeline(session, look);
+    case 'events':
+      return events(session);
+    case 'replay':
+      return replay(session, look);
+    case 'runs':
+      return runs(session);
+  }
+}
+
+function clamp(value: number, limit: number): number {
+  return Math.max(0, Math.min(limit, value));
+}
+
+function helpText(session: Session, look: Look): Movable {
+  const { size, screen } = session;
+  const limit = helpScrollLimit({ of: screen, scroll: 0, keys: session.keyContext }, size, look);
+  return {
+    page: size.rows,
+    move: (by) => {
+      session.help = { scroll: clamp((session.help?.scroll ?? 0) + by, limit) };
+    },
+  };
+}
+
+function episodes(session: Session): Movable {
+  const { list, size } = session;
+  const reader = session.run?.reader ?? null;
+  return {
+    page: planOverview(size).listRows,
+    move: (by) => {
+      if (reader !== null) list.move(reader, by);
+    },
+    toEnd: (end) => {
+      if (reader === null) return;
+      if (end === 'first') list.toFirst(reader, Date.now());
+      else list.toLast(reader);
+    },
+  };
+}
+
+function pipeline(session: Session, look: Look): Movable {
+  const run = session.run?.snapshot();
+  const limit = run === undefined ? 0 : pipelineScrollLimit(run, session.size, look);
+  return {
+    page: session.size.rows,
+    move: (by) => {
+      session.pipelineScroll = clamp(session.pipelineScroll + by, limit);
+    },
+  };
+}
+
+function events({ events: log, size }: Session): Movable {
+  const page = eventsHeight(size);
+  return { page, move: (by) => log.cursor.move(by, log.events.length, page) };
+}
+
+function replay(session: Session, look: Look): Movable {
+  const { replay: cursor, size } = session;
+  return {
+    page: 1,
+    move: (by) => cursor?.move(by),
+    toEnd: (end) => cursor?.moveTo(end === 'first' ? 0 : Number.MAX_SAFE_INTEGER),
+    pageBy: (direction) => {
+      if (cursor === null) return;
+      const height = planReplay(size).detailRows;
+      cursor.scrollBy(direction * Math.max(1, height - 2), detailHeight(cursor, size, look), height);
+    },
+  };
+}
+
+function runs(session: Session): Movable {
+  return {
+    page: runsHeight(session.size),
+    move: (by) => {
+      session.selectedRun = clamp(session.selectedRun + by, session.runs.length);
+    },
+  };
+}

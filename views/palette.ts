@@ -1,0 +1,72 @@
+import {
+  ACTION_NAMES,
+  type ActionName,
+  bindingOf,
+  disabledReason,
+  type KeyContext,
+  type Screen,
+} from './keymap.ts';
+import { ListCursor } from './list-cursor.ts';
+import { typeKey } from './widgets/input-line.ts';
+
+/** A command that the palette offers. */
+export interface PaletteChoice {
+  readonly name: ActionName;
+  readonly label: string;
+  readonly description: string;
+  readonly keys: readonly string[];
+  /** Why it does nothing just now. */
+  readonly disabled: string | null;
+}
+
+/** What moves a pointer or is typed makes no sense as a command. */
+const NOT_OFFERED: ReadonlySet<ActionName> = new Set(['down', 'up', 'pageDown', 'pageUp', 'palette']);
+/** Rows that the pointer keeps in sight. */
+const WINDOW = 10;
+
+/** The commands of the screen below, found by typing parts of their names. */
+export class Palette {
+  readonly cursor = new ListCursor();
+  readonly #all: readonly PaletteChoice[];
+  #text = '';
+
+  constructor(of: Screen, context: KeyContext) {
+    const screen = of === 'knob' ? 'overview' : of;
+    this.#all = ACTION_NAMES.filter(
+      (name) => !NOT_OFFERED.has(name) && bindingOf(name).screens.includes(screen),
+    ).map((name) => {
+      const { label, description, keys } = bindingOf(name);
+      return { name, label, description, keys, disabled: disabledReason(name, context) };
+    });
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  /** Those that hold every typed word; those whose label does come first. */
+  get choices(): readonly PaletteChoice[] {
+    const words = this.#text
+      .toLowerCase()
+      .split(' ')
+      .filter((word) => word !== '');
+    const holds = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
+    const found = this.#all.filter(({ label, description }) => holds(`${label} ${description}`));
+    return found.toSorted((a, b) => Number(holds(b.label)) - Number(holds(a.label)));
+  }
+
+  get selected(): PaletteChoice | null {
+    return this.choices[this.cursor.selected] ?? null;
+  }
+
+  type(key: string): void {
+    const text = typeKey(this.#text, key);
+    if (text === null) return;
+    this.#text = text;
+    this.cursor.reset();
+  }
+
+  move(by: number): void {
+    this.cursor.move(by, this.choices.length, WINDOW);
+  }
+}
