@@ -23,7 +23,7 @@ const RULES: readonly { folder: string; may: readonly string[]; packages: readon
   {
     folder: 'src/replay',
     may: ['src/domain', 'src/protocol', 'src/store', 'envs', 'src/rewards'],
-    packages: ['zod'],
+    packages: ['zod', 'diff'],
   },
   {
     folder: 'src/run',
@@ -62,6 +62,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   execa: ['src/hosts', 'envs/sandbox', 'envs/external'],
   yaml: ['src/config'],
   commander: ['src/cli'],
+  diff: ['src/replay'],
   ink: ['views'],
   react: ['views'],
 };

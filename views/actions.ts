@@ -2,6 +2,7 @@ import { errorText } from '../src/domain/error.ts';
 import type { KnobName } from '../src/domain/knob.ts';
 import type { RunEvent } from '../src/domain/run.ts';
 import { isSame } from './alarms.ts';
+import { diffEpisode, jump, markEpisode, reexecuteEpisode } from './diff-actions.ts';
 import { type ActionName, actionOf, disabledReason, keyText } from './keymap.ts';
 import type { KeyName } from './keys.ts';
 import { isTooSmall } from './layout.ts';
@@ -116,6 +117,15 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   palette: (session) => {
     session.palette = new Palette(session.front, session.keyContext);
   },
+  mark: markEpisode,
+  diff: diffEpisode,
+  reexecute: reexecuteEpisode,
+  showDiff: (session) => session.goTo('diff'),
+  layout: (session) => {
+    if (session.diff !== null) session.diff.sideBySide = !session.diff.sideBySide;
+  },
+  nextDifference: (session) => jump(session, 1),
+  previousDifference: (session) => jump(session, -1),
   nextCommand: (session) => session.palette?.move(1),
   previousCommand: (session) => session.palette?.move(-1),
   help: (session) => {

@@ -11,6 +11,7 @@ export const SCREENS = [
   'knob',
   'pipeline',
   'events',
+  'diff',
   'replay',
   'runs',
   'help',
@@ -31,6 +32,8 @@ export interface KeyContext {
   readonly rows: number;
   /** A change of a knob by a person can be put back. */
   readonly canUndo: boolean;
+  /** Two executions have been compared. */
+  readonly hasDiff: boolean;
   /** An event names the episodes that it is about. */
   readonly eventEpisodes: boolean;
 }
@@ -46,9 +49,9 @@ export interface KeyBinding {
   readonly disabled?: (context: KeyContext) => string | null;
 }
 
-const LISTS: readonly Screen[] = ['overview', 'pipeline', 'events', 'runs', 'replay', 'help'];
+const LISTS: readonly Screen[] = ['overview', 'pipeline', 'events', 'diff', 'runs', 'replay', 'help'];
 /** The screens under everything else. */
-const MAIN: readonly Screen[] = ['overview', 'pipeline', 'events', 'runs', 'replay'];
+const MAIN: readonly Screen[] = ['overview', 'pipeline', 'events', 'diff', 'runs', 'replay'];
 
 /** The one table of keys: footer, help, docs/UI.md and the handling of keys all derive from it. */
 export const KEYMAP = {
@@ -214,9 +217,55 @@ export const KEYMAP = {
     label: 'previous episode',
     description: 'previous episode of the filtered list (newer)',
   },
+  mark: {
+    keys: ['m'],
+    screens: ['overview', 'replay'],
+    label: 'mark',
+    description: 'mark the episode: d on another one compares the two',
+    disabled: needsEpisode,
+  },
+  diff: {
+    keys: ['d'],
+    screens: ['overview', 'replay'],
+    label: 'diff',
+    description: 'compare the episode with the marked one, or else with the try of the same task before it',
+    disabled: needsEpisode,
+  },
+  reexecute: {
+    keys: ['x'],
+    screens: ['overview', 'replay'],
+    label: 'do again',
+    description: 'do the episode again with its recorded actions, and compare',
+    disabled: needsEpisode,
+  },
+  showDiff: {
+    keys: ['5'],
+    screens: MAIN,
+    label: 'last diff',
+    description: 'the comparison that was shown last',
+    disabled: (context) => (context.hasDiff ? null : 'nothing has been compared yet: d or x on an episode'),
+  },
+  layout: {
+    keys: ['v'],
+    screens: ['diff'],
+    label: 'layout',
+    description: 'side by side, or in one column',
+  },
+  nextDifference: {
+    keys: ['n'],
+    screens: ['diff'],
+    label: 'next difference',
+    description: 'next row that differs',
+  },
+  previousDifference: {
+    keys: ['p'],
+    screens: ['diff'],
+    label: 'previous difference',
+    description: 'previous row that differs',
+  },
   back: {
     keys: ['escape', 'q'],
-    screens: ['pipeline', 'events', 'replay', 'help', 'confirm'],
+    screens: ['pipeline', 'events', 'diff', 'replay', 'help', 'confirm'],
     label: 'back',
     description: 'back to where you came from; with a filter on the events, clear it first',
   },
@@ -356,6 +405,10 @@ export function keyText(key: KeyName): string {
 
 function needsRun(context: KeyContext): string | null {
   return context.hasRun ? null : 'no run is open';
+}
+
+function needsEpisode(context: KeyContext): string | null {
+  return needsRun(context) ?? (context.rows === 0 ? 'there is no episode yet' : null);
 }
 
 function needsLiveRun(context: KeyContext): string | null {

@@ -1,5 +1,6 @@
 import { planOverview, planReplay } from './layout.ts';
 import type { Look } from './look.ts';
+import { diffHeight } from './screens/diff.ts';
 import { eventsHeight } from './screens/events.ts';
 import { helpScrollLimit } from './screens/help.ts';
 import { pipelineScrollLimit } from './screens/pipeline.ts';
@@ -46,6 +47,8 @@ function movableOf(session: Session, look: Look): Movable {
       return pipeline(session, look);
     case 'events':
       return events(session);
+    case 'diff':
+      return diff(session);
     case 'replay':
       return replay(session, look);
     case 'runs':
@@ -98,6 +101,11 @@ function pipeline(session: Session, look: Look): Movable {
 function events({ events: log, size }: Session): Movable {
   const page = eventsHeight(size);
   return { page, move: (by) => log.cursor.move(by, log.events.length, page) };
+}
+
+function diff({ diff: shown, size }: Session): Movable {
+  const page = diffHeight(size);
+  return { page, move: (by) => shown?.cursor.move(by, shown.rows.length, page) };
 }
 
 function replay(session: Session, look: Look): Movable {

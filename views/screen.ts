@@ -1,8 +1,10 @@
 import type { KnobDeskView } from './knob-desk.ts';
 import { isTooSmall } from './layout.ts';
 import type { Line } from './line.ts';
+import type { RunSnapshot } from './live-run.ts';
 import type { Look } from './look.ts';
 import { drawConfirm } from './screens/confirm.ts';
+import { drawDiff } from './screens/diff.ts';
 import { drawEvents } from './screens/events.ts';
 import { drawHelp } from './screens/help.ts';
 import { drawOverview } from './screens/overview.ts';
@@ -17,32 +19,31 @@ const NO_KNOBS: KnobDeskView = { knobs: [], preview: null };
 
 /** The screen as it is now: one line a row, never more rows than the terminal has. */
 export function drawScreen(session: Session, look: Look): Line[] {
-  const { size, keyContext: keys, toast, question, help, replay, run } = session;
+  const { size, keyContext: keys, question, help, palette } = session;
   if (isTooSmall(size)) return drawTooSmall(size, look);
   if (question !== null) return drawConfirm({ ...question, keys }, size, look);
+  if (palette !== null) return drawPalette({ palette, keys }, size, look);
   if (help !== null) return drawHelp({ of: session.screen, scroll: help.scroll, keys }, size, look);
-  if (session.screen === 'replay' && replay !== null)
-    return drawReplay({ cursor: replay, toast, keys }, size, look);
-  if (session.palette !== null) return drawPalette({ palette: session.palette, keys }, size, look);
-  if (session.screen === 'events' && run !== null) {
-    const { events: log, filterInput } = session;
-    return drawEvents({ run: run.snapshot(), log, filterInput, toast, keys }, size, look);
-  }
-  if (session.screen === 'overview' && run !== null) {
-    const snapshot = run.snapshot();
-    const model = {
-      run: snapshot,
-      knobs: session.knobs?.view(snapshot.status, snapshot.knobChanges) ?? NO_KNOBS,
-      list: session.list.view,
-      filterInput: session.filterInput,
-      toast,
-      keys,
-    };
-    return drawOverview(model, size, look);
-  }
-  if (session.screen === 'pipeline' && run !== null) {
-    return drawPipeline({ run: run.snapshot(), scroll: session.pipelineScroll, toast, keys }, size, look);
-  }
+  return drawMain(session, look);
+}
+
+/** The screen under everything else. Without a run, or what a screen is of, that is the list of runs. */
+function drawMain(session: Session, look: Look): Line[] {
+  const { size, keyContext: keys, toast, replay, diff, run, screen } = session;
+  if (screen === 'replay' && replay !== null) return drawReplay({ cursor: replay, toast, keys }, size, look);
+  if (screen === 'diff' && diff !== null) return drawDiff({ diff, toast, keys }, size, look);
+  if (run !== null && screen !== 'runs') return drawRunScreen(session, run.snapshot(), look);
   const { runs, selectedRun: selected, starting, runsError: error } = session;
   return drawRuns({ runs, selected, starting, error, toast, keys }, size, look);
+}
+
+/** A screen of the open run as a whole. */
+function drawRunScreen(session: Session, run: RunSnapshot, look: Look): Line[] {
+  const { size, keyContext: keys, toast, filterInput, screen } = session;
+  if (screen === 'events')
+    return drawEvents({ run, log: session.events, filterInput, toast, keys }, size, look);
+  if (screen === 'pipeline')
+    return drawPipeline({ run, scroll: session.pipelineScroll, toast, keys }, size, look);
+  const knobs = session.knobs?.view(run.status, run.knobChanges) ?? NO_KNOBS;
+  return drawOverview({ run, knobs, list: session.list.view, filterInput, toast, keys }, size, look);
 }

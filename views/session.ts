@@ -1,7 +1,9 @@
 import { isFinal, type RunEvent } from '../src/domain/run.ts';
+import type { Execution } from '../src/replay/execution.ts';
 import type { ControlClient } from '../src/run/control-client.ts';
 import type { RunReader } from '../src/store/queries.ts';
 import { listRuns, type RunListing, runPaths } from '../src/store/run-directory.ts';
+import type { EpisodeDiff } from './episode-diff.ts';
 import { EpisodeList } from './episode-list.ts';
 import { EventLog } from './event-log.ts';
 import { type KeyContext, type Screen } from './keymap.ts';
@@ -20,6 +22,8 @@ export interface SessionOptions {
   readonly runsDirectory: string;
   /** Starts a new run in the background and resolves to its id. */
   readonly startRun: () => Promise<string>;
+  /** Does an episode of a run again with its recorded actions. */
+  readonly reexecute: (runId: string, episodeId: string) => Promise<Execution>;
   /** Data of a run; those of the run directory unless a test says otherwise. */
   readonly openSources?: (runId: string) => RunSources;
   readonly listRuns?: () => RunListing[];
@@ -31,7 +35,7 @@ export interface Question extends Omit<ConfirmModel, 'keys'> {
 }
 
 /** The screens that lie under everything else. */
-export type MainScreen = 'overview' | 'pipeline' | 'events' | 'replay' | 'runs';
+export type MainScreen = 'overview' | 'pipeline' | 'events' | 'diff' | 'replay' | 'runs';
 
 /** Everything the screen shows and the keys act on. Tells its listeners after every change. */
 export class Session {
@@ -54,6 +58,10 @@ export class Session {
   question: Question | null = null;
   filterInput: LineInput | null = null;
   replay: ReplayCursor | null = null;
+  /** The comparison that was shown last. */
+  diff: EpisodeDiff | null = null;
+  /** Id of the episode that others are compared with. */
+  marked: string | null = null;
   runs: RunListing[] = [];
   runsError: string | null = null;
   selectedRun = 0;
@@ -104,6 +112,7 @@ export class Session {
       state: snapshot === null || dead ? null : snapshot.manifest.state,
       rows: this.#rows(),
       canUndo: this.knobs?.sending === true || (snapshot?.status?.undoable ?? null) !== null,
+      hasDiff: this.diff !== null,
       eventEpisodes: snapshot?.alarms.some(({ episodes }) => episodes.length > 0) ?? false,
     };
   }
@@ -172,6 +181,8 @@ export class Session {
     this.#history = [];
     this.events.clear();
     this.palette = null;
+    this.diff = null;
+    this.marked = null;
     this.replay = null;
     this.question = null;
     this.shownEvent = null;

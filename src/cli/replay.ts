@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { loadConfig } from '../config/load.ts';
 import { LabError } from '../domain/error.ts';
 import { createRandom } from '../domain/random.ts';
 import { formatTaskRef } from '../domain/task.ts';
@@ -12,6 +10,7 @@ import { parseFilter } from '../store/filter.ts';
 import { openRunReader, type RunReader, type StoredEpisode } from '../store/queries.ts';
 import { type Column, formatCount, formatTable } from './format.ts';
 import { EXIT, printJson, printLine, printNote } from './output.ts';
+import { executionSettings } from './reexecute.ts';
 import { Replayer } from './replayer.ts';
 import { findNewestRun } from './runs.ts';
 
@@ -42,8 +41,7 @@ const MOST_DIFFERENCES = 20;
  */
 export async function replayEpisodes(words: readonly string[], options: ReplayOptions): Promise<number> {
   const run = findNewestRun(options.runs, options.run);
-  const { config } = loadConfig(readFileSync(run.paths.config, 'utf8'), { file: run.paths.config });
-  const rest = { env: config.env, rewards: config.rewards, stepTimeoutMs: config.sampling.stepTimeoutMs };
+  const rest = executionSettings(run.paths);
   const reader = openRunReader(run.paths);
   try {
     const [word = ''] = words;

@@ -25,6 +25,7 @@ import {
   runPaths,
   writeManifest,
 } from '../../src/store/run-directory.ts';
+import type { SessionOptions } from '../../views/session.ts';
 
 /** A fixed moment, so that frames are the same every time. */
 export const START = Date.UTC(2026, 10, 30, 12, 0, 0);
@@ -291,6 +292,15 @@ export class FakeRun {
     if (fill.episodes > 0) appendEpisodes(run.store, 1, fill.episodes);
     await run.#server.listen();
     return run;
+  }
+
+  /** What a session on this run needs; nothing starts or is done again by itself. */
+  get sessionOptions(): SessionOptions {
+    return {
+      runsDirectory: this.runsDirectory,
+      startRun: async () => 'demo-1',
+      reexecute: async () => await Promise.reject(new Error('not in this test')),
+    };
   }
 
   /** The run process dies without a word: the manifest still says "running". */

@@ -39,7 +39,7 @@ let app: Instance;
 
 beforeEach(async () => {
   fake = await FakeRun.start({ iterations: 10, episodes: 20 });
-  session = new Session({ runsDirectory: fake.runsDirectory, startRun: async () => 'demo-1' });
+  session = new Session(fake.sessionOptions);
   session.open('demo-1');
   screen = new TestTerminal();
   keyboard = Object.assign(new PassThrough(), {

@@ -34,7 +34,7 @@ beforeEach(async () => {
   fake.store.appendKnobChange(
     changeOf({ time: START + 3000, who: 'ann@desk', knob: 'clip', from: 0.2, to: 0.1 }),
   );
-  session = new Session({ runsDirectory: fake.runsDirectory, startRun: async () => 'demo-1' });
+  session = new Session(fake.sessionOptions);
   session.open('demo-1');
   session.resize({ columns: 120, rows: 40 });
   await session.run?.poll();
@@ -139,7 +139,7 @@ describe('number keys', () => {
   });
 
   it('do nothing without a run, and say why', () => {
-    const empty = new Session({ runsDirectory: fake.runsDirectory, startRun: async () => 'demo-1' });
+    const empty = new Session(fake.sessionOptions);
     empty.showRuns();
     pressKey(empty, '7', BRAILLE);
     expect(empty.screen).toBe('runs');

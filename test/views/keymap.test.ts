@@ -18,6 +18,7 @@ const LIVE: KeyContext = {
   rows: 5,
   canUndo: true,
   eventEpisodes: true,
+  hasDiff: true,
 };
 
 describe('the key table', () => {
@@ -37,7 +38,7 @@ describe('the key table', () => {
 
   it('means nothing by a key of another screen', () => {
     expect(actionOf('replay', 'S')).toBeNull();
-    expect(actionOf('overview', 'x')).toBeNull();
+    expect(actionOf('overview', 'y')).toBeNull();
   });
 
   it('gives a waiting knob keys of its own, and leaves it those of the overview', () => {
@@ -45,7 +46,7 @@ describe('the key table', () => {
     expect(actionOf('knob', 'enter')).toBe('commit');
     expect(actionOf('knob', 'u')).toBe('drop');
     expect(actionOf('knob', ']')).toBe('clipUp');
-    expect(actionOf('knob', 'x')).toBeNull();
+    expect(actionOf('knob', 'y')).toBeNull();
   });
 
   it('has a way out of every screen', () => {

@@ -14,7 +14,7 @@ let session: Session;
 
 beforeEach(async () => {
   fake = await FakeRun.start({ iterations: 40, episodes: 120 });
-  session = new Session({ runsDirectory: fake.runsDirectory, startRun: async () => 'demo-1' });
+  session = new Session(fake.sessionOptions);
   session.open('demo-1');
   await session.run?.poll();
   await until(() => session.client !== null && session.list.view.rows.length > 0);
@@ -49,6 +49,7 @@ const SCREENS: Readonly<Record<string, readonly string[]>> = {
   pipeline: ['7'],
   events: ['8'],
   palette: [':', 'k', 'n'],
+  diff: ['m', 'j', 'd'],
 };
 
 describe('every screen', () => {
@@ -240,7 +241,7 @@ describe('keys of the overview', () => {
     press(']', 'enter');
     await until(() => fake.knobs.clip === 0.22);
     session.close();
-    session = new Session({ runsDirectory: fake.runsDirectory, startRun: async () => 'demo-1' });
+    session = new Session(fake.sessionOptions);
     session.open('demo-1');
     await until(() => session.keyContext.canUndo);
     press('u');
@@ -488,7 +489,7 @@ describe('the list of runs', () => {
   it('says why a run could not be started', async () => {
     session.close();
     session = new Session({
-      runsDirectory: fake.runsDirectory,
+      ...fake.sessionOptions,
       startRun: async () => await Promise.reject(new Error('no space left')),
     });
     session.showRuns();

@@ -11,6 +11,7 @@ const KEYS = {
   state: 'running',
   rows: 0,
   canUndo: false,
+  hasDiff: false,
   eventEpisodes: false,
 } as const;
 const SIZE = { columns: 120, rows: 40 };

@@ -185,6 +185,7 @@ describe('the footer', () => {
       state: 'running',
       rows: 3,
       canUndo: false,
+      hasDiff: false,
       eventEpisodes: false,
     } as const;
     expect(trimmed([drawFooter('overview', live, 80, BRAILLE)])).toMatchInlineSnapshot(`

@@ -1,0 +1,112 @@
+import { diffArrays, diffWordsWithSpace } from 'diff';
+import { formatAction } from '../domain/space.ts';
+import type { RecordedExecution } from './recorded.ts';
+
+/** What one side of a comparison says in a row; null where it has nothing there. */
+type Cell = string | null;
+
+/** A row of two executions beside each other. */
+export interface AlignedRow {
+  /** From 1; the observation after the last step is of the step after it. */
+  readonly step: number;
+  /** `step` begins one: what is done in it; the others say what was seen before it, what it was paid, and how it ended. */
+  readonly kind: 'step' | 'sees' | 'gets' | 'end';
+  readonly left: Cell;
+  readonly right: Cell;
+  readonly same: boolean;
+}
+
+/**
+ * Two executions beside each other, step by step. Of an observation only the lines are listed that the one before on that
+ * side did not have, matched line by line; of a step in which everything is the same, only what was done.
+ */
+export function alignExecutions(left: RecordedExecution, right: RecordedExecution): AlignedRow[] {
+  const rows: AlignedRow[] = [];
+  const steps = Math.max(left.steps.length, right.steps.length);
+  const seen: [ReadonlySet<string>, ReadonlySet<string>] = [new Set(), new Set()];
+  for (let index = 0; index < steps; index++) {
+    const [a, b] = [left.steps[index], right.steps[index]];
+    const step = index + 1;
+    const sights = alignLines(step, fresh(a?.lines, seen[0]), fresh(b?.lines, seen[1]));
+    const done = row(
+      'step',
+      step,
+      a === undefined ? null : formatAction(a.action),
+      b === undefined ? null : formatAction(b.action),
+    );
+    const paid = row('gets', step, payText(a), payText(b));
+    const isSame = done.same && paid.same && sights.every(({ same }) => same);
+    if (isSame) rows.push(done);
+    else rows.push(...sights, done, paid);
+    seen[0] = new Set(a?.lines);
+    seen[1] = new Set(b?.lines);
+  }
+  const last = alignLines(
+    steps + 1,
+    fresh(left.finalLines ?? [], seen[0]),
+    fresh(right.finalLines ?? [], seen[1]),
+  );
+  const end = row('end', steps + 1, endText(left), endText(right));
+  return [...rows, ...last.filter(({ same }) => !same), end];
+}
+
+/** A piece of a text: on one side only, or on both. */
+export interface TextPart {
+  readonly text: string;
+  readonly side: 'left' | 'right' | 'both';
+}
+
+/** Two texts word by word. */
+export function alignWords(left: string, right: string): TextPart[] {
+  return diffWordsWithSpace(left, right).map(({ value, added, removed }) => ({
+    text: value,
+    side: added ? 'right' : removed ? 'left' : 'both',
+  }));
+}
+
+function row(kind: AlignedRow['kind'], step: number, left: Cell, right: Cell): AlignedRow {
+  return { kind, step, left, right, same: left === right };
+}
+
+function fresh(lines: readonly string[] | undefined, seen: ReadonlySet<string>): string[] {
+  return (lines ?? []).filter((line) => !seen.has(line));
+}
+
+/** Equal lines beside each other; between them, those of either side in order. */
+function alignLines(step: number, left: string[], right: string[]): AlignedRow[] {
+  const rows: AlignedRow[] = [];
+  let gone: string[] = [];
+  const flush = (come: readonly string[]): void => {
+    for (let index = 0; index < Math.max(gone.length, come.length); index++) {
+      rows.push(row('sees', step, gone[index] ?? null, come[index] ?? null));
+    }
+    gone = [];
+  };
+  for (const { value, added, removed } of diffArrays(left, right)) {
+    if (removed) {
+      gone = value;
+      continue;
+    }
+    flush(added ? value : []);
+    if (!added) for (const line of value) rows.push(row('sees', step, line, line));
+  }
+  flush([]);
+  return rows;
+}
+
+function payText(step: RecordedExecution['steps'][number] | undefined): Cell {
+  if (step === undefined) return null;
+  const parts = step.parts.map(({ name, paid }) => `${name} ${rounded(paid)}`);
+  return [`reward ${rounded(step.reward)}`, ...parts, ...(step.effective ? [] : ['no effect'])].join('  ');
+}
+
+function endText({ steps, end }: RecordedExecution): string {
+  const after = `after ${steps.length} ${steps.length === 1 ? 'step' : 'steps'}`;
+  if (end === null) return `broke off ${after}`;
+  if (!end.terminated) return `not ended ${after}`;
+  return `${end.success ? 'success' : (end.failure ?? 'failure')} ${after}`;
+}
+
+function rounded(value: number): string {
+  return String(Math.round(value * 1e6) / 1e6);
+}

@@ -1,0 +1,97 @@
+import type { EpisodeSummary } from '../src/domain/episode.ts';
+import { compareExecutions } from '../src/replay/compare.ts';
+import { recordedExecution } from '../src/replay/recorded.ts';
+import { parseFilter } from '../src/store/filter.ts';
+import type { RunReader, StoredEpisode } from '../src/store/queries.ts';
+import { type DiffSide, EpisodeDiff } from './episode-diff.ts';
+import { diffHeight } from './screens/diff.ts';
+import type { Session } from './session.ts';
+import { problemText } from './toast.ts';
+
+/** Marks the episode in front, or takes the mark from it. */
+export function markEpisode(session: Session): void {
+  const episode = inFront(session);
+  if (episode === null) return;
+  session.marked = session.marked === episode.id ? null : episode.id;
+  session.say(
+    session.marked === null
+      ? `${episode.id} is no longer marked`
+      : `${episode.id} is marked: d on another one compares them`,
+  );
+}
+
+/** Compares the episode in front with the marked one, or with the newest try of the same task before it. */
+export function diffEpisode(session: Session): void {
+  const episode = inFront(session);
+  const reader = session.run?.reader ?? null;
+  if (episode === null || reader === null) return;
+  try {
+    const other = session.marked ?? previousTry(reader, episode);
+    if (other === null || other === episode.id) {
+      session.say(
+        `${episode.id} is the first try of its task; mark another episode with m, then press d here`,
+      );
+      return;
+    }
+    show(
+      session,
+      new EpisodeDiff(recordedSide(reader.episode(other)), recordedSide(reader.episode(episode.id)), null),
+    );
+  } catch (thrown) {
+    session.say(problemText(thrown), 'bad');
+  }
+}
+
+/** Does the episode in front again, and compares. */
+export function reexecuteEpisode(session: Session): void {
+  const episode = inFront(session);
+  const { runId } = session;
+  const reader = session.run?.reader ?? null;
+  if (episode === null || runId === null || reader === null) return;
+  session.say(`doing ${episode.id} again`);
+  session.attempt(async () => {
+    const stored = reader.episode(episode.id);
+    const execution = await session.options.reexecute(runId, episode.id);
+    // The user has opened another run meanwhile.
+    if (session.runId !== runId) return null;
+    const recorded = recordedSide(stored);
+    const comparison = compareExecutions(recorded.execution, execution);
+    show(session, new EpisodeDiff(recorded, { title: `${episode.id} done again`, execution }, comparison));
+    return `${comparison.verdict}: ${comparison.reason}`;
+  });
+}
+
+/** To the next row that differs, or the one before. */
+export function jump(session: Session, direction: 1 | -1): void {
+  const { diff, size } = session;
+  if (diff === null || diff.jump(direction, diffHeight(size))) return;
+  session.say(direction > 0 ? 'no difference further down' : 'no difference further up');
+}
+
+function show(session: Session, diff: EpisodeDiff): void {
+  session.diff = diff;
+  // The first thing to see is the first difference.
+  if (diff.rows[0]?.same === true) diff.jump(1, diffHeight(session.size));
+  session.goTo('diff');
+}
+
+function inFront(session: Session): EpisodeSummary | null {
+  if (session.screen === 'replay') return session.replay?.episode.summary ?? null;
+  return session.list.selected;
+}
+
+/** The newest try of the same task before this one. */
+function previousTry(reader: RunReader, { id, task, phase, mode }: EpisodeSummary): string | null {
+  const sequence = Number(id.slice(1));
+  if (sequence <= 1) return null;
+  const family = JSON.stringify(task.family);
+  const same = `env:${JSON.stringify(task.env)} family:${family} split:${task.split} index:${task.index} phase:${phase} mode:${mode}`;
+  const { episodes } = reader.episodes(parseFilter(`${same} id:..e${sequence - 1}`), { limit: 1 });
+  return episodes[0]?.id ?? null;
+}
+
+function recordedSide(episode: StoredEpisode): DiffSide {
+  const { id, iteration, policyVersion, seed } = episode.summary;
+  const title = `${id}  iteration ${iteration}, policy v${policyVersion}, seed ${seed}`;
+  return { title, execution: recordedExecution(episode) };
+}
