@@ -13,6 +13,7 @@ import { ReplayCursor } from './replay-cursor.ts';
 import type { Session } from './session.ts';
 import { problemText } from './toast.ts';
 import { typeKey } from './widgets/input-line.ts';
+import { iterationSpan } from './widgets/run-charts.ts';
 
 /** Does what a pressed key means on the screen in front. A key without a meaning there does nothing. */
 export function pressKey(session: Session, key: KeyName, look: Look): void {
@@ -117,6 +118,18 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   palette: (session) => {
     session.palette = new Palette(session.front, session.keyContext);
   },
+  chartPage: (session) => session.charts.nextPage(),
+  cursorLeft: (session) => withSpan(session, (span) => session.charts.moveCursor(-1, span)),
+  cursorRight: (session) => withSpan(session, (span) => session.charts.moveCursor(1, span)),
+  zoomIn: (session) => withSpan(session, (span) => session.charts.zoom(1, span)),
+  zoomOut: (session) => withSpan(session, (span) => session.charts.zoom(-1, span)),
+  panLeft: (session) => withSpan(session, (span) => session.charts.pan(-1, span)),
+  panRight: (session) => withSpan(session, (span) => session.charts.pan(1, span)),
+  smooth: (session) => session.charts.nextSmoothing(),
+  logScale: (session) => {
+    session.charts.log = !session.charts.log;
+  },
+  resetCharts: (session) => session.charts.reset(),
   mark: markEpisode,
   diff: diffEpisode,
   reexecute: reexecuteEpisode,
@@ -142,6 +155,11 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
     else quit(session);
   },
 };
+
+function withSpan(session: Session, act: (span: readonly [number, number]) => void): void {
+  const run = session.run?.snapshot();
+  if (run !== undefined) act(iterationSpan(run));
+}
 
 function toggle(session: Session, screen: 'pipeline' | 'events'): void {
   if (session.screen === screen) session.goBack();

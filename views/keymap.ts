@@ -1,53 +1,14 @@
-import type { RunState } from '../src/domain/run.ts';
 import { keysOf } from '../src/domain/table.ts';
+import { CHART_KEYS, KNOB_KEYS } from './bench-keys.ts';
+import {
+  type KeyBinding,
+  type KeyContext,
+  needsEpisode,
+  needsLiveRun,
+  needsRun,
+  type Screen,
+} from './key-binding.ts';
 import type { KeyName } from './keys.ts';
-
-/**
- * What the keys act on: the screen, or whatever lies over it. `knob` is the overview while values of knobs wait to be sent:
- * it has keys of its own, and all those of the overview that these leave free.
- */
-export const SCREENS = [
-  'overview',
-  'knob',
-  'pipeline',
-  'events',
-  'diff',
-  'replay',
-  'runs',
-  'help',
-  'confirm',
-  'filter',
-  'palette',
-] as const;
-export type Screen = (typeof SCREENS)[number];
-
-/** What decides whether a key works just now. */
-export interface KeyContext {
-  /** A run is open. */
-  readonly hasRun: boolean;
-  /** The run process answers. */
-  readonly live: boolean;
-  readonly state: RunState | null;
-  /** Rows in the list in front of the user. */
-  readonly rows: number;
-  /** A change of a knob by a person can be put back. */
-  readonly canUndo: boolean;
-  /** Two executions have been compared. */
-  readonly hasDiff: boolean;
-  /** An event names the episodes that it is about. */
-  readonly eventEpisodes: boolean;
-}
-
-export interface KeyBinding {
-  readonly keys: readonly KeyName[];
-  readonly screens: readonly Screen[];
-  /** One or two words, for the footer. */
-  readonly label: string;
-  /** One line, for help and docs. */
-  readonly description: string;
-  /** Why it does nothing just now, or null when it works. */
-  readonly disabled?: (context: KeyContext) => string | null;
-}
 
 const LISTS: readonly Screen[] = ['overview', 'pipeline', 'events', 'diff', 'runs', 'replay', 'help'];
 /** The screens under everything else. */
@@ -69,82 +30,7 @@ export const KEYMAP = {
     description: 'pause at once: every environment stays where it is',
     disabled: needsLiveRun,
   },
-  clipDown: {
-    keys: ['['],
-    screens: ['overview'],
-    label: 'clip -',
-    description: 'PPO clip range down',
-    disabled: needsLiveRun,
-  },
-  clipUp: {
-    keys: [']'],
-    screens: ['overview'],
-    label: 'clip +',
-    description: 'PPO clip range up',
-    disabled: needsLiveRun,
-  },
-  klDown: {
-    keys: ['{'],
-    screens: ['overview'],
-    label: 'KL -',
-    description: 'KL coefficient down',
-    disabled: needsLiveRun,
-  },
-  klUp: {
-    keys: ['}'],
-    screens: ['overview'],
-    label: 'KL +',
-    description: 'KL coefficient up',
-    disabled: needsLiveRun,
-  },
-  nextKnob: {
-    keys: ['tab'],
-    screens: ['overview'],
-    label: 'next knob',
-    description: 'select the next knob for - and +',
-    disabled: needsRun,
-  },
-  previousKnob: {
-    keys: ['shift-tab'],
-    screens: ['overview'],
-    label: 'previous knob',
-    description: 'select the previous knob for - and +',
-    disabled: needsRun,
-  },
-  knobDown: {
-    keys: ['-'],
-    screens: ['overview'],
-    label: 'knob -',
-    description: 'selected knob down',
-    disabled: needsLiveRun,
-  },
-  knobUp: {
-    keys: ['+', '='],
-    screens: ['overview'],
-    label: 'knob +',
-    description: 'selected knob up',
-    disabled: needsLiveRun,
-  },
-  undo: {
-    keys: ['u'],
-    screens: ['overview'],
-    label: 'undo knob',
-    description: 'take back the newest change of a knob by a person; again: the one before',
-    disabled: (context) =>
-      needsLiveRun(context) ?? (context.canUndo ? null : 'no change of a knob is left to take back'),
-  },
-  commit: {
-    keys: ['enter'],
-    screens: ['knob'],
-    label: 'set now',
-    description: 'while a knob shows its preview: set it now',
-  },
-  drop: {
-    keys: ['escape', 'u'],
-    screens: ['knob'],
-    label: 'drop',
-    description: 'while a knob shows its preview: leave it as it is',
-  },
+  ...KNOB_KEYS,
   filter: {
     keys: ['/'],
     screens: ['overview', 'events'],
@@ -217,6 +103,7 @@ export const KEYMAP = {
     label: 'previous episode',
     description: 'previous episode of the filtered list (newer)',
   },
+  ...CHART_KEYS,
   mark: {
     keys: ['m'],
     screens: ['overview', 'replay'],
@@ -401,18 +288,4 @@ const KEY_TEXT: Readonly<Record<KeyName, string>> = {
 /** How a key is written on the screen. */
 export function keyText(key: KeyName): string {
   return KEY_TEXT[key] ?? key;
-}
-
-function needsRun(context: KeyContext): string | null {
-  return context.hasRun ? null : 'no run is open';
-}
-
-function needsEpisode(context: KeyContext): string | null {
-  return needsRun(context) ?? (context.rows === 0 ? 'there is no episode yet' : null);
-}
-
-function needsLiveRun(context: KeyContext): string | null {
-  if (!context.hasRun) return 'no run is open';
-  if (context.live) return null;
-  return context.state === null ? 'the run does not answer' : `the run is not live (${context.state})`;
 }

@@ -1,11 +1,5 @@
-import {
-  ACTION_NAMES,
-  type ActionName,
-  bindingOf,
-  disabledReason,
-  type KeyContext,
-  type Screen,
-} from './keymap.ts';
+import { type KeyContext, type Screen } from './key-binding.ts';
+import { ACTION_NAMES, type ActionName, bindingOf, disabledReason } from './keymap.ts';
 import { ListCursor } from './list-cursor.ts';
 import { typeKey } from './widgets/input-line.ts';
 

@@ -45,5 +45,9 @@ function drawRunScreen(session: Session, run: RunSnapshot, look: Look): Line[] {
   if (screen === 'pipeline')
     return drawPipeline({ run, scroll: session.pipelineScroll, toast, keys }, size, look);
   const knobs = session.knobs?.view(run.status, run.knobChanges) ?? NO_KNOBS;
-  return drawOverview({ run, knobs, list: session.list.view, filterInput, toast, keys }, size, look);
+  return drawOverview(
+    { run, charts: session.charts, knobs, list: session.list.view, filterInput, toast, keys },
+    size,
+    look,
+  );
 }

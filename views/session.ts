@@ -3,10 +3,11 @@ import type { Execution } from '../src/replay/execution.ts';
 import type { ControlClient } from '../src/run/control-client.ts';
 import type { RunReader } from '../src/store/queries.ts';
 import { listRuns, type RunListing, runPaths } from '../src/store/run-directory.ts';
+import { ChartView } from './chart-view.ts';
 import type { EpisodeDiff } from './episode-diff.ts';
 import { EpisodeList } from './episode-list.ts';
 import { EventLog } from './event-log.ts';
-import { type KeyContext, type Screen } from './keymap.ts';
+import { type KeyContext, type Screen } from './key-binding.ts';
 import { KnobDesk } from './knob-desk.ts';
 import { planOverview, type Size } from './layout.ts';
 import { LiveRun, type RunSources, runSources } from './live-run.ts';
@@ -41,6 +42,7 @@ export type MainScreen = 'overview' | 'pipeline' | 'events' | 'diff' | 'replay' 
 export class Session {
   readonly options: SessionOptions;
   readonly list = new EpisodeList();
+  charts = new ChartView();
   /** Of the open run. */
   knobs: KnobDesk | null = null;
   /** The event whose episodes were shown last, and the filter that shows them. */
@@ -179,6 +181,7 @@ export class Session {
     this.runId = runId;
     this.screen = 'overview';
     this.#history = [];
+    this.charts = new ChartView();
     this.events.clear();
     this.palette = null;
     this.diff = null;

@@ -150,7 +150,7 @@ describe('number keys', () => {
 
 describe('the palette', () => {
   it('finds commands by parts of their names, and runs them', () => {
-    press(':', ...Array.from('who'));
+    press(':', ...Array.from('who'), 'space', ...Array.from('waits'));
     expect(session.front).toBe('palette');
     expect(screen()[2]).toMatch(/^› who waits +7 w +the pipeline/u);
     press('enter');

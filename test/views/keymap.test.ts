@@ -1,15 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  ACTION_NAMES,
-  actionOf,
-  bindingOf,
-  disabledReason,
-  type KeyContext,
-  keyText,
-  SCREENS,
-} from '../../views/keymap.ts';
+import { type KeyContext, SCREENS } from '../../views/key-binding.ts';
+import { ACTION_NAMES, actionOf, bindingOf, disabledReason, keyText } from '../../views/keymap.ts';
 
 const LIVE: KeyContext = {
   hasRun: true,

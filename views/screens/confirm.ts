@@ -1,4 +1,4 @@
-import type { KeyContext } from '../keymap.ts';
+import type { KeyContext } from '../key-binding.ts';
 import type { Size } from '../layout.ts';
 import { fitLine, type Line, lineWidth, type Segment, seg, wrap } from '../line.ts';
 import { type Look, symbolsOf } from '../look.ts';

@@ -2,7 +2,7 @@ import { type AlignedRow, alignWords } from '../../src/replay/align.ts';
 import type { Verdict } from '../../src/replay/compare.ts';
 import type { EpisodeDiff } from '../episode-diff.ts';
 import { formatCount } from '../format.ts';
-import type { KeyContext } from '../keymap.ts';
+import type { KeyContext } from '../key-binding.ts';
 import type { Size } from '../layout.ts';
 import { fit, fitLine, type Line, type Segment, seg, spread, untrusted } from '../line.ts';
 import { type Look, symbolsOf, type Tone } from '../look.ts';

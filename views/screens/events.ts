@@ -1,7 +1,7 @@
 import type { RunEvent } from '../../src/domain/run.ts';
 import type { EventLog } from '../event-log.ts';
 import { formatClock, formatCount } from '../format.ts';
-import type { KeyContext } from '../keymap.ts';
+import type { KeyContext } from '../key-binding.ts';
 import { planOverview, type Size } from '../layout.ts';
 import { fit, fitLine, type Line, seg, spread, untrusted, wrap } from '../line.ts';
 import type { RunSnapshot } from '../live-run.ts';

@@ -1,4 +1,5 @@
-import { ACTION_NAMES, bindingOf, disabledReason, type KeyContext, keyText, type Screen } from '../keymap.ts';
+import { type KeyContext, type Screen } from '../key-binding.ts';
+import { ACTION_NAMES, bindingOf, disabledReason, keyText } from '../keymap.ts';
 import type { Size } from '../layout.ts';
 import { fit, fitLine, type Line, seg } from '../line.ts';
 import { type Look, symbolsOf } from '../look.ts';

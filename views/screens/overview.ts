@@ -1,5 +1,6 @@
+import type { ChartView } from '../chart-view.ts';
 import type { EpisodeListView } from '../episode-list.ts';
-import type { KeyContext } from '../keymap.ts';
+import type { KeyContext } from '../key-binding.ts';
 import type { KnobDeskView } from '../knob-desk.ts';
 import { planOverview, type Size } from '../layout.ts';
 import { fitLine, type Line, seg, untrusted } from '../line.ts';
@@ -16,6 +17,7 @@ import { drawRunCharts } from '../widgets/run-charts.ts';
 /** Everything the overview shows. */
 export interface OverviewModel {
   readonly run: RunSnapshot;
+  readonly charts: ChartView;
   readonly knobs: KnobDeskView;
   readonly list: EpisodeListView;
   readonly filterInput: LineInput | null;
@@ -33,7 +35,7 @@ export function drawOverview(model: OverviewModel, size: Size, look: Look): Line
   const footer = filterInput !== null ? 'filter' : model.knobs.preview === null ? 'overview' : 'knob';
   return [
     ...drawHeader(run, width, plan.header, look),
-    ...drawRunCharts(run, grid, look),
+    ...drawRunCharts(run, model.charts, grid, look),
     drawKnobRow(model.knobs, width, look),
     ...(filterInput === null
       ? [drawListTitle(list, width, look), drawListHead(width, look)].slice(0, plan.listHead)

@@ -1,4 +1,5 @@
-import { type KeyContext, keyText } from '../keymap.ts';
+import { type KeyContext } from '../key-binding.ts';
+import { keyText } from '../keymap.ts';
 import { type Size, scrollTo } from '../layout.ts';
 import { fit, fitLine, type Line, seg } from '../line.ts';
 import { type Look, symbolsOf } from '../look.ts';

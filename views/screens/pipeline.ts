@@ -8,7 +8,7 @@ import {
 import type { ChildStatus, RunStatus } from '../../src/domain/run.ts';
 import { keysOf } from '../../src/domain/table.ts';
 import { formatBytes, formatCount, formatMs, formatNumber, formatShare, MISSING } from '../format.ts';
-import type { KeyContext } from '../keymap.ts';
+import type { KeyContext } from '../key-binding.ts';
 import { planOverview, type Size } from '../layout.ts';
 import { fit, fitLine, joinFitting, type Line, type Segment, seg, untrusted } from '../line.ts';
 import type { RunSnapshot } from '../live-run.ts';

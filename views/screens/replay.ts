@@ -4,7 +4,7 @@ import { formatAction } from '../../src/domain/space.ts';
 import { formatTaskRef } from '../../src/domain/task.ts';
 import type { StoredEpisode } from '../../src/store/queries.ts';
 import { formatCount, formatNumber, formatShare, MISSING } from '../format.ts';
-import type { KeyContext } from '../keymap.ts';
+import type { KeyContext } from '../key-binding.ts';
 import { planReplay, type Size, scrollTo } from '../layout.ts';
 import { fit, fitLine, joinFitting, type Line, type Segment, seg, untrusted, wrap } from '../line.ts';
 import { type Look, symbolsOf } from '../look.ts';

@@ -1,6 +1,6 @@
 import type { RunListing } from '../../src/store/run-directory.ts';
 import { formatBranchPoint, formatClock } from '../format.ts';
-import type { KeyContext } from '../keymap.ts';
+import type { KeyContext } from '../key-binding.ts';
 import { type Size, scrollTo } from '../layout.ts';
 import { fit, fitLine, type Line, seg, untrusted } from '../line.ts';
 import { type Look, symbolsOf } from '../look.ts';

@@ -37,7 +37,8 @@ export interface ChartSeries {
 /** A vertical line through a chart: a knob was turned there, or an update rolled back. */
 export interface ChartMark {
   readonly x: number;
-  readonly kind: 'knob' | 'trouble';
+  /** The cursor is where the user reads values. */
+  readonly kind: 'knob' | 'trouble' | 'cursor';
 }
 
 export interface ChartSpec {
@@ -52,6 +53,10 @@ export interface ChartSpec {
   readonly notes?: readonly string[];
   /** What the x axis spans, for the end of the title; left out where another chart says it. */
   readonly span?: string;
+  /** Positions that are shown, where that is not all of them. */
+  readonly domain?: readonly [number, number];
+  /** Logarithmic scales, where all values of a side are above 0. */
+  readonly log?: boolean;
   /** The left axis reaches at least from `low` to `high`. */
   readonly low?: number;
   readonly high?: number;
@@ -60,6 +65,7 @@ export interface ChartSpec {
 interface Scale {
   readonly low: number;
   readonly high: number;
+  readonly log: boolean;
 }
 
 const SPARKS = { unicode: '▁▂▃▄▅▆▇█', ascii: '_.-=+*%#' } as const;
@@ -115,10 +121,9 @@ function drawSparkline(chart: ChartSpec, width: number, look: Look): Segment[] {
   );
   const cells = resample({ xs: chart.xs, ys: main.ys }, domain, columns).map((range, column): Segment => {
     const mark = marks.get(column);
-    if (mark !== undefined) return mark === 'knob' ? seg(symbolsOf(look).bar, 'mark') : seg('!', 'bad');
+    if (mark !== undefined) return seg(mark === 'trouble' ? '!' : symbolsOf(look).bar, MARKS[mark].tone);
     if (range === null) return seg(' ', main.tone);
-    const share = (range.high - scale.low) / (scale.high - scale.low);
-    const level = Math.round(Math.min(1, Math.max(0, share)) * (levels.length - 1));
+    const level = Math.round(shareOf(range.high, scale) * (levels.length - 1));
     return seg(levels.charAt(level), main.tone);
   });
   return fitLine([...head, seg(' '), ...joinTones(cells)], width, look);
@@ -138,9 +143,11 @@ function legend({ label, ys, current, tone, stroke, format }: ChartSeries, look:
   return [seg(symbolsOf(look)[stroke], tone), seg(`${label === '' ? '' : ` ${label}`} ${value}`)];
 }
 
-/** Where a knob was turned and an update rolled back in one column, the roll-back is seen. */
+const RANKS: Readonly<Record<ChartMark['kind'], number>> = { knob: 0, trouble: 1, cursor: 2 };
+
+/** Of marks in one column, a roll-back is seen before a turned knob, and the cursor before both. */
 function troubleLast(left: ChartMark, right: ChartMark): number {
-  return Number(left.kind === 'trouble') - Number(right.kind === 'trouble');
+  return RANKS[left.kind] - RANKS[right.kind];
 }
 
 function plot(chart: ChartSpec, width: number, height: number, look: Look): Segment[][] {
@@ -175,6 +182,7 @@ function plot(chart: ChartSpec, width: number, height: number, look: Look): Segm
 const MARKS = {
   knob: { unicode: '┊', ascii: '|', tone: 'mark' },
   trouble: { unicode: '┇', ascii: '!', tone: 'bad' },
+  cursor: { unicode: '│', ascii: ':', tone: 'accent' },
 } as const;
 
 function drawMarks(
@@ -194,7 +202,7 @@ function drawMarks(
 /** The characters that marks are drawn with. */
 export function markSigns({ glyphs }: Look): Readonly<Record<ChartMark['kind'], string>> {
   const level = glyphs === 'ascii' ? 'ascii' : 'unicode';
-  return { knob: MARKS.knob[level], trouble: MARKS.trouble[level] };
+  return { knob: MARKS.knob[level], trouble: MARKS.trouble[level], cursor: MARKS.cursor[level] };
 }
 
 interface CurveFrame {
@@ -273,8 +281,8 @@ function axisLabels(scale: Scale, format: (value: number) => string, frame: Axis
 }
 
 /** A value that on this scale cannot be told from 0 is 0; one too long for its place has a single digit. */
-function axisLabel(value: number, { low, high }: Scale, format: (value: number) => string): string {
-  if (Math.abs(value) < (high - low) / 500) return format(0);
+function axisLabel(value: number, { low, high, log }: Scale, format: (value: number) => string): string {
+  if (!log && Math.abs(value) < (high - low) / 500) return format(0);
   const text = format(value);
   return textWidth(text) <= GUTTER ? text : value.toExponential(0).replace('e+', 'e');
 }
@@ -284,25 +292,35 @@ function labelFormat(chart: ChartSpec, axis: ChartSeries['axis']): (value: numbe
 }
 
 /** From the first position of all curves to the last. */
-function domainOf(chart: ChartSpec): [number, number] {
+function domainOf(chart: ChartSpec): readonly [number, number] {
+  if (chart.domain !== undefined) return chart.domain;
   const own = chart.series.map(({ xs }) => xs ?? chart.xs).filter((xs) => xs.length > 0);
   const ends = extent(own.flatMap((xs) => [xs[0] ?? Number.NaN, xs.at(-1) ?? Number.NaN]));
   return ends ?? [0, 0];
 }
 
 function scaleOf(chart: ChartSpec, axis: ChartSeries['axis']): Scale {
-  const bounds = axis === 'left' ? [chart.low, chart.high, chart.guide?.value] : [0];
   const values = chart.series.filter((series) => series.axis === axis).flatMap(({ ys }) => ys);
-  const [low, high] = extent([...values, ...bounds.filter((bound) => bound !== undefined)]) ?? [0, 1];
-  if (low < high) return { low, high };
+  const own = extent(values);
+  // The bounds that a plain scale begins at have no place on a logarithmic one.
+  if (chart.log === true && own !== null && own[0] > 0 && own[0] < own[1]) {
+    return { low: own[0], high: own[1], log: true };
+  }
+  const bounds = axis === 'left' ? [chart.low, chart.high, chart.guide?.value] : [0];
+  const [low, high] = extent([...(own ?? []), ...bounds.filter((bound) => bound !== undefined)]) ?? [0, 1];
+  if (low < high) return { low, high, log: false };
   // A curve that is 0 all along lies at the bottom: what it measures need not have values below. Others lie in the middle.
-  if (low === 0) return { low: 0, high: 1 };
+  if (low === 0) return { low: 0, high: 1, log: false };
   const room = Math.abs(low) / 2;
-  return { low: low - room, high: high + room };
+  return { low: low - room, high: high + room, log: false };
 }
 
-function shareOf(value: number, scale: Scale): number {
-  return Math.min(1, Math.max(0, (value - scale.low) / (scale.high - scale.low)));
+/** Where a value lies between the ends of a scale, in [0, 1]. */
+function shareOf(value: number, { low, high, log }: Scale): number {
+  const share = log
+    ? Math.log(Math.max(value, low) / low) / Math.log(high / low)
+    : (value - low) / (high - low);
+  return Math.min(1, Math.max(0, share));
 }
 
 function joinTones(cells: readonly Segment[]): Segment[] {

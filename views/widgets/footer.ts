@@ -1,14 +1,7 @@
 import type { RunEvent } from '../../src/domain/run.ts';
 import { formatClock } from '../format.ts';
-import {
-  type ActionName,
-  bindingOf,
-  disabledReason,
-  KEYMAP,
-  type KeyContext,
-  keyText,
-  type Screen,
-} from '../keymap.ts';
+import { type KeyContext, type Screen } from '../key-binding.ts';
+import { type ActionName, bindingOf, disabledReason, KEYMAP, keyText } from '../keymap.ts';
 import { fitLine, joinFitting, type Line, lineWidth, seg, untrusted } from '../line.ts';
 import { type Look, symbolsOf } from '../look.ts';
 import type { Toast } from '../toast.ts';

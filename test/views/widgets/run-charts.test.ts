@@ -1,15 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { drawRunCharts, runCharts } from '../../../views/widgets/run-charts.ts';
+import type { IterationMetrics } from '../../../src/domain/run.ts';
+import { ChartView } from '../../../views/chart-view.ts';
+import { drawChart } from '../../../views/widgets/chart.ts';
+import { drawRunCharts, runCharts, smoothed } from '../../../views/widgets/run-charts.ts';
 import { changeOf, eventOf, manifestOf, metricsOf, START } from '../fake-run.ts';
-import { BRAILLE, textOf } from '../looks.ts';
+import { BRAILLE, PLAIN, textOf } from '../looks.ts';
 import { snapshotOf } from '../snapshot.ts';
 
+const rows = (values: readonly number[]): IterationMetrics[] =>
+  values.map((kl, index) => metricsOf(index + 1, { kl, clipFraction: 0.5 }));
+const PLAIN_VIEW = new ChartView();
 const CHANGE = changeOf({ iteration: 20 });
 
 describe('runCharts', () => {
   it('marks every knob that was turned, on every chart', () => {
     const byConfig = { ...CHANGE, who: 'config', iteration: 30 };
-    const charts = runCharts(snapshotOf({ knobChanges: [CHANGE, byConfig] }));
+    const charts = runCharts(snapshotOf({ knobChanges: [CHANGE, byConfig] }), PLAIN_VIEW);
     expect(charts.map(({ title }) => title)).toEqual(['env steps/s', 'KL', 'mean reward', 'success']);
     const marks = [
       { x: 20, kind: 'knob' },
@@ -20,7 +26,7 @@ describe('runCharts', () => {
 
   it('marks no change of the schedule: they come all the time', () => {
     const knobChanges = [changeOf({ who: 'schedule', knob: 'lr' }), changeOf({ who: 'guard', iteration: 8 })];
-    expect(runCharts(snapshotOf({ knobChanges }))[0]?.marks).toEqual([{ x: 8, kind: 'knob' }]);
+    expect(runCharts(snapshotOf({ knobChanges }), PLAIN_VIEW)[0]?.marks).toEqual([{ x: 8, kind: 'knob' }]);
   });
 
   it('marks an update that was rolled back where the next one was made', () => {
@@ -31,7 +37,7 @@ describe('runCharts', () => {
       eventOf({ kind, time: START + 41_000 }),
       eventOf(),
     ];
-    expect(runCharts(snapshotOf({ alarms }))[3]?.marks).toEqual([
+    expect(runCharts(snapshotOf({ alarms }), PLAIN_VIEW)[3]?.marks).toEqual([
       { x: 40, kind: 'trouble' },
       { x: 11, kind: 'trouble' },
     ]);
@@ -42,7 +48,7 @@ describe('runCharts', () => {
     const parentIterations = Array.from({ length: 50 }, (_, index) => metricsOf(index + 1));
     const iterations = [31, 32, 33].map((iteration) => metricsOf(iteration, { reward: 9 }));
     const run = snapshotOf({ manifest, iterations, parentIterations });
-    const charts = runCharts(run);
+    const charts = runCharts(run, PLAIN_VIEW);
     for (const { series, xs } of charts) {
       const parent = series.find(({ stroke }) => stroke === 'dotted');
       expect(parent?.label).toBe('demo-1@30');
@@ -52,40 +58,152 @@ describe('runCharts', () => {
     }
     // To compare: what the parent had come to at the same iteration.
     expect(charts[2]?.series[1]?.current).toBe(metricsOf(33).reward);
-    const drawn = textOf(drawRunCharts(run, { width: 130, columns: 2, height: 4 }, BRAILLE));
+    const drawn = textOf(drawRunCharts(run, PLAIN_VIEW, { width: 130, columns: 2, height: 4 }, BRAILLE));
     expect(drawn[4]).toMatch(/^mean reward ─ 9 {2}· demo-1@30 0\.689 +iter 10\.\.50/u);
     // A branch that is long has as much of its parent before it.
     const long = { ...run, iterations: [metricsOf(31), metricsOf(59)] };
-    expect(runCharts(long)[0]?.series[1]?.xs?.[0]).toBe(1);
-    expect(runCharts({ ...run, parentIterations: [] })[0]?.series).toHaveLength(1);
+    expect(runCharts(long, PLAIN_VIEW)[0]?.series[1]?.xs?.[0]).toBe(1);
+    expect(runCharts({ ...run, parentIterations: [] }, PLAIN_VIEW)[0]?.series).toHaveLength(1);
   });
 
   it('says both estimates of KL and the age of samples beside the KL chart', () => {
-    expect(runCharts(snapshotOf())[1]?.notes).toEqual(['k1/k3 0.019/0.021', 'stale 0.5/2']);
+    expect(runCharts(snapshotOf(), PLAIN_VIEW)[1]?.notes).toEqual(['k1/k3 0.019/0.021', 'stale 0.5/2']);
     const iterations = [metricsOf(1, { klK1: null, klK3: null })];
-    expect(runCharts(snapshotOf({ iterations }))[1]?.notes).toEqual(['stale 0.5/2']);
+    expect(runCharts(snapshotOf({ iterations }), PLAIN_VIEW)[1]?.notes).toEqual(['stale 0.5/2']);
   });
 
   it('shows the KL target as a guide, and none when it is 0', () => {
     const run = snapshotOf();
-    expect(runCharts(run)[1]?.guide).toEqual({ label: 'target 0.02', value: 0.02 });
+    expect(runCharts(run, PLAIN_VIEW)[1]?.guide).toEqual({ label: 'target 0.02', value: 0.02 });
     const status =
       run.status === null ? null : { ...run.status, knobs: { ...run.status.knobs, kl_target: 0 } };
-    expect(runCharts({ ...run, status })[1]?.guide).toBeNull();
+    expect(runCharts({ ...run, status }, PLAIN_VIEW)[1]?.guide).toBeNull();
   });
 
   it('leaves held-out success out until it is known', () => {
-    expect(runCharts(snapshotOf())[3]?.series[1]?.ys.slice(3, 5)).toEqual([
+    expect(runCharts(snapshotOf(), PLAIN_VIEW)[3]?.series[1]?.ys.slice(3, 5)).toEqual([
       Number.NaN,
       expect.closeTo(0.227, 3),
     ]);
   });
 });
 
+describe('how the user looks at the charts', () => {
+  const all = [1, 40] as const;
+
+  it('zooms in on the newest, pans, and zooms out until it follows again', () => {
+    const view = new ChartView();
+    view.zoom(1, all);
+    expect(view.window).toEqual([20, 40]);
+    view.zoom(1, all);
+    expect(view.window).toEqual([30, 40]);
+    view.pan(-1, all);
+    view.pan(-1, all);
+    expect(view.window).toEqual([24, 34]);
+    for (let times = 0; times < 20; times++) view.pan(-1, all);
+    expect(view.window).toEqual([1, 11]);
+    for (let times = 0; times < 3; times++) view.zoom(-1, all);
+    expect(view.window).toBeNull();
+    view.pan(1, all);
+    expect(view.window).toBeNull();
+  });
+
+  it('shows only what is in the window, on that domain', () => {
+    const view = new ChartView();
+    view.zoom(1, all);
+    for (const { xs, domain } of runCharts(snapshotOf(), view)) {
+      expect([xs[0], xs.at(-1)]).toEqual([20, 40]);
+      expect(domain).toEqual([20, 40]);
+    }
+    expect(runCharts(snapshotOf(), view)[3]?.span).toBe('iter 20..40');
+  });
+
+  it('reads the curves at the cursor, which leaves at the newest', () => {
+    const view = new ChartView();
+    for (let times = 0; times < 10; times++) view.moveCursor(-1, all);
+    expect(view.cursor).toBe(30);
+    const chart = runCharts(snapshotOf(), view)[2];
+    expect(chart?.series[0]?.current).toBe(metricsOf(30).reward);
+    expect(chart?.marks.at(-1)).toEqual({ x: 30, kind: 'cursor' });
+    expect(chart?.span).toBe('at iter 30 of 1..40');
+    for (let times = 0; times < 11; times++) view.moveCursor(1, all);
+    expect(view.cursor).toBeNull();
+    view.moveCursor(-99, all);
+    expect(view.cursor).toBe(1);
+  });
+
+  it('moves the window along with the cursor, and zooms around it', () => {
+    const view = new ChartView();
+    view.zoom(1, all);
+    view.moveCursor(-25, all);
+    expect(view.window).toEqual([15, 35]);
+    view.zoom(1, all);
+    expect(view.window).toEqual([15, 25]);
+    view.reset();
+    expect([view.window, view.cursor, view.smoothing, view.log]).toEqual([null, null, 0, false]);
+  });
+
+  it('smooths without drawing the first values to 0, and leaves gaps', () => {
+    expect(smoothed([4, 4, 4], 0.9)).toEqual([4, 4, 4].map((value) => expect.closeTo(value, 9)));
+    const ys = smoothed([1, Number.NaN, 3], 0.5);
+    expect(ys[1]).toBeNaN();
+    // (0.25·1 + 0.5·3) / 0.75
+    expect(ys[2]).toBeCloseTo(7 / 3, 9);
+    const view = new ChartView();
+    view.nextSmoothing();
+    expect(runCharts(snapshotOf(), view)[3]?.span).toBe('mean 0.6, iter 1..40');
+  });
+
+  it('has charts of the update and of the families, the weakest first', () => {
+    const view = new ChartView();
+    view.nextPage();
+    expect(runCharts(snapshotOf(), view).map(({ title }) => title)).toEqual([
+      'policy loss',
+      'value loss',
+      'entropy',
+      'staleness',
+    ]);
+    view.nextPage();
+    const heldOutByFamily = { move_rename: 0.9, ordered: 0.2, reference: 0.5 };
+    const charts = runCharts(snapshotOf({ iterations: [metricsOf(1, { heldOutByFamily })] }), view);
+    expect(charts.map(({ title }) => title)).toEqual([
+      'held-out',
+      'held-out',
+      'void share',
+      'truncated share',
+    ]);
+    expect(charts.flatMap(({ series }) => series.map(({ label }) => label))).toEqual([
+      'ordered',
+      'reference',
+      'move_rename',
+      '',
+      '',
+    ]);
+    view.nextPage();
+    expect(view.page).toBe('run');
+  });
+
+  it('on a log scale puts each power of ten as far from the next, and stays plain where a value is 0', () => {
+    const view = new ChartView();
+    view.log = true;
+    const draw = (values: number[]) =>
+      textOf(
+        runCharts(snapshotOf({ iterations: rows(values) }), view)
+          .slice(1, 2)
+          .flatMap((chart) => drawChart(chart, { width: 40, height: 10 }, PLAIN)),
+      );
+    // The middle value lies in the middle, and the scale begins at the least.
+    expect(draw([0.001, 0.01, 0.1])[9]).toMatch(/^ ?0\.001/u);
+    expect(draw([0, 0.01, 0.1])[9]).toMatch(/^ +0/u);
+  });
+});
+
 describe('drawRunCharts', () => {
   it('draws two beside two at 80 columns, the mark through all of them', () => {
     const run = snapshotOf({ knobChanges: [CHANGE] });
-    expect(textOf(drawRunCharts(run, { width: 80, columns: 2, height: 4 }, BRAILLE))).toMatchInlineSnapshot(`
+    expect(
+      textOf(drawRunCharts(run, PLAIN_VIEW, { width: 80, columns: 2, height: 4 }, BRAILLE)),
+    ).toMatchInlineSnapshot(`
       [
         "env steps/s ─ 53k                       KL ─ 0.0291 ┄ clipped 13.6%  target 0.02",
         "   54k│⠉⠑⠒⠔⠒⠉⠉⠒⠔⠊⠉⠉⠒⠔⠒⠉⠉⠒⠤⠒⠉⠉⠒⠢⠒⠉⠉⠒⠢⠒⠊⠉   0.03│⠕⠉⡑⢄    ⡠⠊⠝⠢⡉┊⠢  ⡔⠉⠑⢄ ⡠ ⠊⡠⠛ 15.0%",
@@ -101,7 +219,7 @@ describe('drawRunCharts', () => {
 
   it('draws them as sparklines below each other', () => {
     expect(
-      textOf(drawRunCharts(snapshotOf(), { width: 44, columns: 1, height: 1 }, BRAILLE)),
+      textOf(drawRunCharts(snapshotOf(), PLAIN_VIEW, { width: 44, columns: 1, height: 1 }, BRAILLE)),
     ).toMatchInlineSnapshot(`
       [
         "env steps/s ─ 53k      ██▇██▇██▇██▇▇██▇██▇██",
