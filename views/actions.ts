@@ -66,9 +66,14 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   commit: (session) => session.knobs?.commit(),
   drop: (session) => session.knobs?.drop(),
   filter: (session) => {
-    const of = session.screen === 'events' ? session.events : session.list.view;
-    session.filterInput = { text: of.filterText, problem: [] };
+    session.filterInput = { text: typedBefore(session), problem: [] };
   },
+  notableNext: (session) =>
+    goIf(session, session.replay?.nextNotable(1), 'no later step was paid or had no effect'),
+  notablePrevious: (session) =>
+    goIf(session, session.replay?.nextNotable(-1), 'no earlier step was paid or had no effect'),
+  matchNext: (session) => goIf(session, session.replay?.nextMatch(1), noMatch(session)),
+  matchPrevious: (session) => goIf(session, session.replay?.nextMatch(-1), noMatch(session)),
   eventEpisodes: showEventEpisodes,
   failure: (session) => changeList(session, () => session.list.nextFailure()),
   clear: (session) => changeList(session, () => session.list.clear()),
@@ -78,13 +83,9 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
     else runFromPalette(session, session.palette, look);
   },
   cancel: (session) => {
-    if (session.palette !== null) {
-      session.palette = null;
-      return;
-    }
+    if (session.palette === null) takeLine(session, '');
     session.filterInput = null;
-    if (session.screen === 'events') session.events.filterBy('');
-    else changeList(session, () => session.list.filterBy(''));
+    session.palette = null;
   },
   down: (session, look) => move(session, 1, look),
   up: (session, look) => move(session, -1, look),
@@ -247,12 +248,33 @@ function acceptFilter(session: Session): void {
   const input = session.filterInput;
   if (input === null) return;
   try {
-    if (session.screen === 'events') session.events.filterBy(input.text);
-    else changeList(session, () => session.list.filterBy(input.text));
+    takeLine(session, input.text);
     session.filterInput = null;
   } catch (thrown) {
     session.filterInput = { text: input.text, problem: errorText(thrown).split('\n') };
   }
+}
+
+/** Takes over what was typed: a filter or a search, by the screen. */
+function takeLine(session: Session, text: string): void {
+  if (session.screen === 'events') session.events.filterBy(text);
+  else if (session.screen === 'replay')
+    goIf(session, session.replay?.find(text), `no step has "${text.trim()}"`);
+  else changeList(session, () => session.list.filterBy(text));
+}
+
+function typedBefore({ screen, events, replay, list }: Session): string {
+  if (screen === 'events') return events.filterText;
+  return screen === 'replay' ? (replay?.search ?? '') : list.view.filterText;
+}
+
+function goIf(session: Session, went: boolean | undefined, otherwise: string): void {
+  if (went === false) session.say(otherwise);
+}
+
+function noMatch({ replay }: Session): string {
+  const search = replay?.search ?? '';
+  return search === '' ? 'nothing is searched: / searches' : `no other step has "${search}"`;
 }
 
 function answer(session: Session): void {

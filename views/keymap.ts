@@ -33,9 +33,9 @@ export const KEYMAP = {
   ...KNOB_KEYS,
   filter: {
     keys: ['/'],
-    screens: ['overview', 'events'],
+    screens: ['overview', 'events', 'replay'],
     label: 'filter',
-    description: 'filter the episodes, or the events by words in them; an empty filter shows all',
+    description: 'filter the episodes, or the events by words in them (empty: all); search in a replay',
     disabled: needsRun,
   },
   failure: {
@@ -90,6 +90,30 @@ export const KEYMAP = {
     label: 'open',
     description: 'replay the episode; go to what the event is about; open or start the run',
     disabled: (context) => (context.rows === 0 ? 'there is nothing to open yet' : null),
+  },
+  notableNext: {
+    keys: ['>'],
+    screens: ['replay'],
+    label: 'next notable',
+    description: 'next step that was paid or had no effect',
+  },
+  notablePrevious: {
+    keys: ['<'],
+    screens: ['replay'],
+    label: 'previous notable',
+    description: 'previous step that was paid or had no effect',
+  },
+  matchNext: {
+    keys: [']'],
+    screens: ['replay'],
+    label: 'next match',
+    description: 'next step with the text that was searched',
+  },
+  matchPrevious: {
+    keys: ['['],
+    screens: ['replay'],
+    label: 'previous match',
+    description: 'previous step with the text that was searched',
   },
   nextEpisode: {
     keys: ['n'],
@@ -242,7 +266,7 @@ export const KEYMAP = {
     keys: ['escape'],
     screens: ['filter', 'palette'],
     label: 'clear',
-    description: 'leave the filter line and clear the filter; leave the palette',
+    description: 'leave the line and clear the filter or search; leave the palette',
   },
 } as const satisfies Record<string, KeyBinding>;
 

@@ -12,10 +12,13 @@ import { type Place, placeAt, type ReplayCursor } from '../replay-cursor.ts';
 import type { Toast } from '../toast.ts';
 import { outcome, outcomeTone } from '../widgets/episode-table.ts';
 import { drawFooter, drawMessageRow } from '../widgets/footer.ts';
+import { drawInputLine, type LineInput } from '../widgets/input-line.ts';
 
 /** Everything the replay shows. */
 export interface ReplayModel {
   readonly cursor: ReplayCursor;
+  /** The search that is being typed. */
+  readonly searchInput: LineInput | null;
   readonly toast: Toast | null;
   readonly keys: KeyContext;
 }
@@ -40,8 +43,10 @@ export function drawReplay(model: ReplayModel, size: Size, look: Look): Line[] {
   return [
     ...drawEpisodeHeader(cursor.episode, size.columns, look).slice(0, plan.header),
     ...body,
-    drawMessageRow({ toast: model.toast, event: null, now: 0 }, size.columns, look),
-    drawFooter('replay', model.keys, size.columns, look),
+    model.searchInput === null
+      ? drawMessageRow({ toast: model.toast, event: null, now: 0 }, size.columns, look)
+      : drawInputLine(model.searchInput, size.columns, look),
+    drawFooter(model.searchInput === null ? 'replay' : 'filter', model.keys, size.columns, look),
   ];
 }
 

@@ -39,6 +39,8 @@ const FOOTERS: Readonly<Record<Screen, readonly ActionName[]>> = {
     'pageUp',
     'nextEpisode',
     'previousEpisode',
+    'notableNext',
+    'filter',
     'diff',
     'reexecute',
     'mark',
