@@ -3,6 +3,7 @@ import type { EpisodeIntake } from './episode-intake.ts';
 import type { Journal } from './journal.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { describeLoss, settleLostWorker } from './lost-worker.ts';
+import type { SampleFlow } from './sample-flow.ts';
 import type { TrainerLink } from './trainer-link.ts';
 import type { WorkerLoss, WorkerPool } from './worker-pool.ts';
 
@@ -11,6 +12,7 @@ export interface LostChildrenParts {
   readonly workers: Pick<WorkerPool, 'name' | 'hostName' | 'dead' | 'size'>;
   readonly dispatcher: Dispatcher;
   readonly intake: EpisodeIntake;
+  readonly samples: Pick<SampleFlow, 'addRetried'>;
   readonly journal: Pick<Journal, 'event'>;
   readonly life: Pick<Lifecycle, 'stall'>;
   /** Restarts in a row after which a child is given up; for the message. */
@@ -37,9 +39,14 @@ export class LostChildren {
   }
 
   worker(worker: number, loss: WorkerLoss): void {
-    const { workers, dispatcher, intake, journal, life } = this.#parts;
+    const { workers, dispatcher, intake, samples, journal, life } = this.#parts;
     const name = workers.name(worker);
-    const lost = settleLostWorker(worker, loss, { dispatcher, intake, host: workers.hostName(worker) });
+    const lost = settleLostWorker(worker, loss, {
+      dispatcher,
+      intake,
+      host: workers.hostName(worker),
+      onRetried: (ms) => samples.addRetried(ms),
+    });
     const level = loss.retryMs === null ? 'error' : 'warning';
     journal.event(level, 'worker-died', name, describeLoss(loss, lost));
     if (workers.dead.length === workers.size) {

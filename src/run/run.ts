@@ -3,13 +3,14 @@ import { errorWithHint } from '../domain/error.ts';
 import type { KnobName } from '../domain/knob.ts';
 import type { KnobChange, Preview, RunStatus } from '../domain/run.ts';
 import type { UpdateMetrics, UpdateSpot } from '../protocol/trainer.ts';
+import { BackPressure, flowRules } from './back-pressure.ts';
 import { type Checkpoint, snapshotOf } from './checkpoint.ts';
 import { CheckpointKeeper } from './checkpoint-keeper.ts';
 import { trainerOptions, workerOptions } from './child-settings.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { bytesByWorker, EpisodeIntake, type ReceivedEpisode } from './episode-intake.ts';
 import { EvaluationKeeper } from './evaluation-keeper.ts';
-import { activityOf, type EndKind, mayDispatch, mayUpdate, mustHold, type Situation } from './flow.ts';
+import { activityOf, type EndKind, type FlowRules, mayDispatch, mayUpdate, type Situation } from './flow.ts';
 import { describeStop } from './guard.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { KnobKeeper } from './knob-keeper.ts';
@@ -53,6 +54,8 @@ export class Run {
   readonly #knobs: KnobKeeper;
   readonly #providers: ProviderNews;
   readonly #samples: SampleFlow;
+  readonly #rules: FlowRules;
+  readonly #pressure: BackPressure;
   readonly #intake: EpisodeIntake;
   readonly #progress: Progress;
   readonly #evaluation: EvaluationKeeper;
@@ -68,6 +71,7 @@ export class Run {
   constructor(options: RunOptions) {
     const { config, paths, store, checkpoint } = options;
     this.#config = config;
+    this.#rules = flowRules(config);
     this.#journal = new Journal(options);
     this.#providers = new ProviderNews(this.#journal);
     this.#checkpointed = checkpoint;
@@ -79,7 +83,7 @@ export class Run {
     this.#life = new Lifecycle({
       journal: this.#journal,
       progress: this.#progress,
-      hold: () => this.#workers.setHeld(true),
+      hold: () => this.#pressure.hold(),
       setTrainerPaused: (paused) => this.#trainer.setPaused(paused),
       onEnding: () => this.#advance(),
     });
@@ -89,6 +93,7 @@ export class Run {
       curriculum: config.curriculum,
       curriculumState: checkpoint?.curriculum ?? null,
       evaluationEpisodes: config.evaluation.episodes,
+      clock: () => this.#pressure.sampledS,
     });
     this.#samples = new SampleFlow(config, this.#progress, this.#journal);
     this.#evaluation = new EvaluationKeeper(this.#dispatcher, this.#progress, this.#journal);
@@ -113,11 +118,13 @@ export class Run {
       life: this.#life,
     });
     this.#workers = this.#createWorkers();
+    this.#pressure = new BackPressure(this.#rules, this.#workers, this.#progress);
     this.#losses = new LostChildren({
       trainer: this.#trainer,
       workers: this.#workers,
       dispatcher: this.#dispatcher,
       intake: this.#intake,
+      samples: this.#samples,
       journal: this.#journal,
       life: this.#life,
       maxRestarts: config.supervision.maxRestarts,
@@ -158,10 +165,10 @@ export class Run {
       undoable: this.#knobs.undoable,
       children: [...this.#workers.status(), this.#trainer.status()],
       batching: null,
-      pressure: null,
+      pressure: this.#pressure.pressure(this.#situation()),
       stages: [],
       stall: null,
-      waste: null,
+      waste: this.#samples.waste,
     };
   }
 
@@ -320,9 +327,9 @@ export class Run {
     const { kind } = this.#life.ending;
     if (kind !== null) this.#advanceEnding(kind);
     else if (this.#life.state === 'pausing') this.#advancePausing();
-    else if (mayUpdate(this.#situation(), this.#config.sampling)) this.#beginUpdate();
+    else if (mayUpdate(this.#situation(), this.#rules)) this.#beginUpdate();
     const now = this.#situation();
-    this.#workers.setHeld(mustHold(now, this.#config.sampling));
+    this.#pressure.apply(now);
     if (!mayDispatch(now)) return;
     const iteration = this.#progress.iteration + 1;
     this.#workers.fill((worker) => this.#dispatcher.next(worker, iteration, kind === null));
@@ -378,7 +385,7 @@ export class Run {
   async #close(state: EndKind): Promise<void> {
     this.#closing = true;
     if (this.#ticker !== null) clearInterval(this.#ticker);
-    this.#workers.setHeld(true);
+    this.#pressure.hold();
     this.#intake.flush();
     this.#checkpoints.tryWrite();
     await Promise.all([this.#workers.stop(CHILD_GRACE_MS), this.#trainer.stop(CHILD_GRACE_MS)]);
