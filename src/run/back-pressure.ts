@@ -20,6 +20,15 @@ export function pressureLimits(config: Config): Pick<Pressure, 'softBytes' | 'ha
   return { softBytes: Math.min(hardBytes, Math.max(batch, softShare * hardBytes)), hardBytes };
 }
 
+/**
+ * Bytes of queued samples beyond which the oldest are dropped: what workers had under way when they were stopped still has room.
+ * Only episodes that are finished although the queue is full come to more: those in flight before a pause or an evaluation.
+ */
+export function mostQueuedBytes({ sampling, hosts }: Config): number {
+  const workers = hosts.reduce((sum, host) => sum + host.workers, 0);
+  return (sampling.queueMiB + workers * sampling.unackedMiB) * MIB;
+}
+
 /** What the flow of a run goes by, as its config says. */
 export function flowRules(config: Config): FlowRules {
   const { overlap, batchSteps } = config.sampling;

@@ -1,5 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import type { Waste } from '../domain/pipeline.ts';
+import { mostQueuedBytes } from './back-pressure.ts';
 import type { Journal } from './journal.ts';
 import type { Progress } from './progress.ts';
 import { type QueuedSamples, SampleQueue } from './sample-queue.ts';
@@ -20,10 +21,12 @@ export class SampleFlow {
   readonly #breaker: VoidBreaker;
   readonly #meter = new WasteMeter();
 
-  constructor({ sampling, supervision }: Config, progress: Progress, journal: Pick<Journal, 'event'>) {
+  constructor(config: Config, progress: Progress, journal: Pick<Journal, 'event'>) {
+    const { sampling, supervision } = config;
     this.#batchSteps = sampling.batchSteps;
     this.#progress = progress;
-    this.#stale = new StaleSamples(sampling, { queue: this.#queue, progress, waste: this.#meter, journal });
+    const most = { versions: sampling.maxStaleness, bytes: mostQueuedBytes(config) };
+    this.#stale = new StaleSamples(most, { queue: this.#queue, progress, waste: this.#meter, journal });
     this.#breaker = new VoidBreaker(supervision);
   }
 

@@ -22,13 +22,14 @@ export class StaleSamples {
   readonly #mostVersions: number;
   readonly #mostBytes: number;
 
-  /** At most: policy versions that the oldest step of an episode may be behind; MiB that may be queued. */
-  constructor(most: { readonly maxStaleness: number; readonly queueMiB: number }, parts: StaleSamplesParts) {
+  /** At most: policy versions that the oldest step of an episode may be behind; bytes that may be queued. */
+  constructor(most: { readonly versions: number; readonly bytes: number }, parts: StaleSamplesParts) {
     this.#parts = parts;
-    this.#mostVersions = most.maxStaleness;
-    this.#mostBytes = most.queueMiB * 2 ** 20;
-    const versions = `a step of theirs was more than ${most.maxStaleness} policy versions old (sampling.maxStaleness)`;
-    const bytes = `they were the oldest of more than ${most.queueMiB} MiB (sampling.queueMiB)`;
+    this.#mostVersions = most.versions;
+    this.#mostBytes = most.bytes;
+    const mib = Math.round(most.bytes / 2 ** 20);
+    const versions = `a step of theirs was more than ${most.versions} policy versions old (sampling.maxStaleness)`;
+    const bytes = `they were the oldest of more than ${mib} MiB (sampling.queueMiB, and unackedMiB of each worker)`;
     this.#tooOld = new Teller('samples-stale', versions, parts.journal);
     this.#tooMany = new Teller('samples-dropped', bytes, parts.journal);
   }

@@ -37,7 +37,7 @@ describe('the queue of samples', () => {
 });
 
 /** Parts around a queue, and what they were told. */
-function leavingOut(most: { maxStaleness: number; queueMiB: number }): {
+function leavingOut(most: { versions: number; bytes: number }): {
   queue: SampleQueue;
   progress: Progress;
   waste: WasteMeter;
@@ -63,7 +63,7 @@ function leavingOut(most: { maxStaleness: number; queueMiB: number }): {
 
 describe('samples of too old a policy', () => {
   it('are counted in the row, with their time, and told of at most once a minute', () => {
-    const { queue, progress, stale, events } = leavingOut({ maxStaleness: 2, queueMiB: 1 });
+    const { queue, progress, stale, events } = leavingOut({ versions: 2, bytes: 2 ** 20 });
     progress.policyVersion = 5;
     const age = (firstPolicyVersion: number): void =>
       push(queue, { firstPolicyVersion, steps: 6, wallMs: 1500 });
@@ -91,7 +91,7 @@ describe('samples of too old a policy', () => {
 
 describe('too many samples', () => {
   it('lose their oldest, as many as it takes, and these are told apart from those that are too old', () => {
-    const { queue, progress, stale, events, waste } = leavingOut({ maxStaleness: 2, queueMiB: 1 });
+    const { queue, progress, stale, events, waste } = leavingOut({ versions: 2, bytes: 2 ** 20 });
     const stored = episodeSummary({ steps: 2 ** 16, wallMs: 2000 });
     for (const id of ['e1', 'e2', 'e3', 'e4', 'e5', 'e6']) {
       waste.addStored(stored);
@@ -102,7 +102,7 @@ describe('too many samples', () => {
     expect(queue.bytes).toBe(2 ** 20);
     expect(queue.take(1)[0]?.header.id).toBe('e3');
     expect(events).toEqual([
-      'samples-dropped: 2 episodes with 131072 steps and 4.0 s of sampling were left out of batches: they were the oldest of more than 1 MiB (sampling.queueMiB)',
+      'samples-dropped: 2 episodes with 131072 steps and 4.0 s of sampling were left out of batches: they were the oldest of more than 1 MiB (sampling.queueMiB, and unackedMiB of each worker)',
     ]);
     stale.drop(0);
     expect(events).toHaveLength(1);
