@@ -1,0 +1,172 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { loadConfig } from '../src/config/load.ts';
+import { idleShares } from '../src/domain/idle.ts';
+import { type IterationMetrics, iterationMetricsSchema, type RunStatus } from '../src/domain/run.ts';
+import { describeWaste } from '../src/domain/waste.ts';
+import { connectControl } from '../src/run/control-client.ts';
+import { readManifest, runPaths } from '../src/store/run-directory.ts';
+import { type Benchmark, sleep } from './benchmark.ts';
+
+/** Iterations at the start that are left out: engines warm up, and the first batch is waited for. */
+const WARM_UP = 3;
+/** A few updates tell nothing. */
+const LEAST_S = 40;
+/** Ways to share two cores: worker processes, threads of the trainer. The config's own is measured first, and is the budget's. */
+const SPLITS = [
+  [1, 1],
+  [1, 2],
+  [2, 1],
+  [2, 2],
+] as const;
+
+interface Split {
+  readonly workers: number;
+  readonly threads: number;
+}
+
+/** What a run did in steady state. Shares are of wall clock without evaluations. */
+interface Measured {
+  readonly trainerIdle: number;
+  readonly samplerIdle: number;
+  readonly trainedStepsPerS: number;
+  readonly updateS: number;
+  readonly staleness: number;
+  readonly workerCores: number | null;
+  readonly trainerCores: number | null;
+  readonly waste: string;
+}
+
+/** The demo run itself, as a user starts it; its own rows say how long trainer and samplers could not work. */
+export const pipeline: Benchmark = {
+  name: 'pipeline',
+  measures: 'shares of wall clock in which the trainer waits for data and samplers stand still, demo run',
+  async run({ seconds, say }) {
+    const { config } = loadConfig(null, { file: 'demo', cores: availableParallelism() });
+    const workers = config.hosts.reduce((sum, host) => sum + host.workers, 0);
+    const own: Split = { workers, threads: config.trainer.threads };
+    const others = SPLITS.map(([w, t]) => ({ workers: w, threads: t }));
+    const splits = [
+      own,
+      ...others.filter((each) => each.workers !== workers || each.threads !== own.threads),
+    ];
+    const lines: string[] = [];
+    const results: Measured[] = [];
+    for (const split of splits) {
+      say(`${split.workers} workers, ${split.threads} trainer threads`);
+      const measured = await measure(split, Math.max(LEAST_S, seconds));
+      results.push(measured);
+      lines.push(describe(split, measured));
+      say(`  ${lines.at(-1) ?? ''}`);
+    }
+    const [first] = results;
+    if (first === undefined) throw new Error('nothing was measured');
+    const { waste, ...figures } = first;
+    return {
+      figures,
+      conditions: { seconds: Math.max(LEAST_S, seconds), workers, threads: own.threads },
+      details: [...lines, waste],
+    };
+  },
+};
+
+function describe({ workers, threads }: Split, measured: Measured): string {
+  return [
+    `workers ${workers} threads ${threads}`,
+    `trainer idle ${measured.trainerIdle.toFixed(3)}`,
+    `sampler idle ${measured.samplerIdle.toFixed(3)}`,
+    `${Math.round(measured.trainedStepsPerS)} steps/s trained`,
+    `update ${measured.updateS.toFixed(2)} s`,
+    `cores: workers ${twoDigits(measured.workerCores)}, trainer ${twoDigits(measured.trainerCores)}`,
+    `staleness ${measured.staleness.toFixed(2)}`,
+  ].join(' · ');
+}
+
+function twoDigits(value: number | null): string {
+  return value === null ? '–' : value.toFixed(2);
+}
+
+async function measure({ workers, threads }: Split, seconds: number): Promise<Measured> {
+  const runs = mkdtempSync(join(tmpdir(), 'agentrl-bench-'));
+  const args = ['run', '--headless', '--json', '--minutes', String((seconds + 10) / 60), '--runs', runs];
+  const set = ['--set', `hosts.0.workers=${workers}`, `trainer.threads=${threads}`];
+  const child = spawn('node', ['dist/src/cli/main.js', ...args, ...set], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const rows: IterationMetrics[] = [];
+  const marks: { readonly time: number; readonly cpu: CpuSeconds }[] = [];
+  let status: RunStatus | null = null;
+  for await (const line of createInterface({ input: child.stdout })) {
+    const row = iterationMetricsSchema.parse(JSON.parse(line));
+    rows.push(row);
+    if (row.iteration < WARM_UP) continue;
+    const asked = await ask(runs);
+    if (asked === null) continue;
+    status = asked;
+    marks.push({ time: Date.now(), cpu: cpuSeconds(asked) });
+  }
+  await sleep(100);
+  rmSync(runs, { recursive: true, force: true });
+  const steady = rows.slice(WARM_UP - 1);
+  const idle = idleShares(steady);
+  if (idle === null) throw new Error(`${seconds} s are too short: wanted at least ${WARM_UP + 1} updates`);
+  const after = steady.slice(1);
+  const sum = (of: (row: IterationMetrics) => number): number => after.reduce((all, row) => all + of(row), 0);
+  const wallS = (after.at(-1)?.elapsedS ?? 0) - (steady[0]?.elapsedS ?? 0) - sum(({ evalS }) => evalS);
+  const [from, to] = [marks[0], marks.at(-1)];
+  const cores = (of: keyof CpuSeconds): number | null =>
+    from === undefined || to === undefined || to === from
+      ? null
+      : ((to.cpu[of] - from.cpu[of]) * 1000) / (to.time - from.time);
+  return {
+    trainerIdle: idle.trainer,
+    samplerIdle: idle.samplers,
+    trainedStepsPerS: sum(({ batchSteps }) => batchSteps) / wallS,
+    updateS: sum(({ updateS }) => updateS) / after.length,
+    staleness: sum(({ staleness }) => staleness) / after.length,
+    workerCores: cores('workers'),
+    trainerCores: cores('trainer'),
+    waste: status?.waste === null || status === null ? '' : describeWaste(status.waste),
+  };
+}
+
+/** The status of the only run of a directory; null when it is not live. */
+async function ask(runs: string): Promise<RunStatus | null> {
+  const [id] = readdirSync(runs);
+  if (id === undefined) return null;
+  try {
+    const client = await connectControl(readManifest(runPaths(runs, id)));
+    const status = await client.status();
+    client.close();
+    return status;
+  } catch {
+    return null;
+  }
+}
+
+interface CpuSeconds {
+  readonly workers: number;
+  readonly trainer: number;
+}
+
+/** CPU time of the children so far; NaN where the platform does not say. */
+function cpuSeconds({ children }: RunStatus): CpuSeconds {
+  const of = (role: 'worker' | 'trainer'): number =>
+    children
+      .filter((each) => each.role === role && each.pid !== null)
+      .reduce((sum, { pid }) => sum + processSeconds(pid ?? 0), 0);
+  return { workers: of('worker'), trainer: of('trainer') };
+}
+
+function processSeconds(pid: number): number {
+  try {
+    // Fields of proc(5) after the name, which may hold blanks: utime and stime are the 12th and 13th, in ticks of 10 ms.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    return (Number(fields[11]) + Number(fields[12])) / 100;
+  } catch {
+    return Number.NaN;
+  }
+}
