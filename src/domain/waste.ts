@@ -36,6 +36,5 @@ function wasteTotal({ useful, stale, void: unscored, truncated, retried }: Waste
 }
 
 function percent(share: number): string {
-  const figure = share * 100;
-  return `${figure > 0 && figure < 10 ? figure.toFixed(1) : figure.toFixed(0)} %`;
+  return `${(share * 100).toFixed(1)} %`;
 }

@@ -32,7 +32,7 @@ describe('show RUN', () => {
       'iteration 1 · 1:00 · 100 episodes · 2,000 steps',
       'the trainer waited for samples 10.0 % of the time, samplers stood still 40.0 % (last 2 iterations)',
       'samplers are slowed down: 1.0 MiB of samples wait for an update, they slow down at 1.0 MiB and stop at 2.0 MiB',
-      '90 % of the sampling time was of use; most of the rest, 6.0 %: left out of batches as too old or too many',
+      '90.0 % of the sampling time was of use; most of the rest, 6.0 %: left out of batches as too old or too many',
       '',
     ]);
   });

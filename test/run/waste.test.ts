@@ -31,7 +31,7 @@ describe('what became of the time of episodes', () => {
     const waste = { useful: 90, stale: 1, void: 6, truncated: 2, retried: 1 };
     expect(largestWaste(waste)).toEqual({ kind: 'void', share: 0.06 });
     expect(describeWaste(waste)).toBe(
-      '90 % of the sampling time was of use; most of the rest, 6.0 %: void: nothing could be scored',
+      '90.0 % of the sampling time was of use; most of the rest, 6.0 %: void: nothing could be scored',
     );
     expect(describeWaste({ ...waste, stale: 60 })).toContain('left out of batches as too old or too many');
   });
@@ -40,7 +40,7 @@ describe('what became of the time of episodes', () => {
     const none = { useful: 0, stale: 0, void: 0, truncated: 0, retried: 0 };
     expect(largestWaste(none)).toBeNull();
     expect(describeWaste(none)).toBe('no episode yet');
-    expect(describeWaste({ ...none, useful: 4 })).toBe('100 % of the sampling time was of use');
+    expect(describeWaste({ ...none, useful: 4 })).toBe('100.0 % of the sampling time was of use');
   });
 });
 
