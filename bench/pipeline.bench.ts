@@ -9,12 +9,15 @@ import { type IterationMetrics, iterationMetricsSchema, type RunStatus } from '.
 import { describeWaste } from '../src/domain/waste.ts';
 import { connectControl } from '../src/run/control-client.ts';
 import { readManifest, runPaths } from '../src/store/run-directory.ts';
-import { type Benchmark, sleep } from './benchmark.ts';
+import type { Benchmark } from './benchmark.ts';
 
 /** Iterations at the start that are left out: engines warm up, and the first batch is waited for. */
 const WARM_UP = 3;
-/** A few updates tell nothing. */
+/** A few updates tell nothing: so many are measured at least. */
+const LEAST_UPDATES = 8;
 const LEAST_S = 40;
+/** A run that is never stopped ends by itself. */
+const MOST_MINUTES = 15;
 /**
  * The config as it is, which is the budget's; other ways to share the cores; and updates that cost less, so that one can see whether
  * both can be busy at all when their work is alike.
@@ -36,6 +39,7 @@ interface Measured {
   readonly staleness: number;
   readonly workerCores: number | null;
   readonly trainerCores: number | null;
+  readonly runCores: number | null;
   readonly waste: string;
 }
 
@@ -72,7 +76,7 @@ function describe(measured: Measured): string {
     `sampler idle ${measured.samplerIdle.toFixed(3)}`,
     `${Math.round(measured.trainedStepsPerS)} steps/s trained`,
     `update ${measured.updateS.toFixed(2)} s`,
-    `cores: workers ${twoDigits(measured.workerCores)}, trainer ${twoDigits(measured.trainerCores)}`,
+    `cores: workers ${twoDigits(measured.workerCores)}, trainer ${twoDigits(measured.trainerCores)}, run ${twoDigits(measured.runCores)}`,
     `staleness ${measured.staleness.toFixed(2)}`,
   ].join(' · ');
 }
@@ -81,30 +85,50 @@ function twoDigits(value: number | null): string {
   return value === null ? '–' : value.toFixed(2);
 }
 
+/** What a run said until it had gone on for long enough. */
+interface Followed {
+  readonly rows: readonly IterationMetrics[];
+  readonly marks: readonly { readonly time: number; readonly cpu: CpuSeconds }[];
+  readonly status: RunStatus | null;
+}
+
 async function measure(set: readonly string[], seconds: number): Promise<Measured> {
   const runs = mkdtempSync(join(tmpdir(), 'agentrl-bench-'));
-  const args = ['run', '--headless', '--json', '--minutes', String((seconds + 10) / 60), '--runs', runs];
+  try {
+    return sumUp(await follow(runs, set, seconds));
+  } finally {
+    rmSync(runs, { recursive: true, force: true });
+  }
+}
+
+/** Starts a run and ends it after at least so many `seconds` and updates in steady state. */
+async function follow(runs: string, set: readonly string[], seconds: number): Promise<Followed> {
+  const args = ['run', '--headless', '--json', '--minutes', String(MOST_MINUTES), '--runs', runs];
   const changes = set.length === 0 ? [] : ['--set', ...set];
   const child = spawn('node', ['dist/src/cli/main.js', ...args, ...changes], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const rows: IterationMetrics[] = [];
-  const marks: { readonly time: number; readonly cpu: CpuSeconds }[] = [];
+  const marks: Followed['marks'][number][] = [];
   let status: RunStatus | null = null;
   for await (const line of createInterface({ input: child.stdout })) {
     const row = iterationMetricsSchema.parse(JSON.parse(line));
     rows.push(row);
     if (row.iteration < WARM_UP) continue;
-    const asked = await ask(runs);
+    const measuredS = row.elapsedS - (rows[WARM_UP - 1]?.elapsedS ?? 0);
+    const enough = measuredS >= seconds && rows.length >= WARM_UP + LEAST_UPDATES;
+    const asked = await ask(runs, enough);
     if (asked === null) continue;
     status = asked;
     marks.push({ time: Date.now(), cpu: cpuSeconds(asked) });
   }
-  await sleep(100);
-  rmSync(runs, { recursive: true, force: true });
+  return { rows, marks, status };
+}
+
+function sumUp({ rows, marks, status }: Followed): Measured {
   const steady = rows.slice(WARM_UP - 1);
   const idle = idleShares(steady);
-  if (idle === null) throw new Error(`${seconds} s are too short: wanted at least ${WARM_UP + 1} updates`);
+  if (idle === null) throw new Error(`only ${rows.length} updates came in ${MOST_MINUTES} min`);
   const after = steady.slice(1);
   const sum = (of: (row: IterationMetrics) => number): number => after.reduce((all, row) => all + of(row), 0);
   const wallS = (after.at(-1)?.elapsedS ?? 0) - (steady[0]?.elapsedS ?? 0) - sum(({ evalS }) => evalS);
@@ -121,17 +145,19 @@ async function measure(set: readonly string[], seconds: number): Promise<Measure
     staleness: sum(({ staleness }) => staleness) / after.length,
     workerCores: cores('workers'),
     trainerCores: cores('trainer'),
-    waste: status?.waste === null || status === null ? '' : describeWaste(status.waste),
+    runCores: cores('run'),
+    waste: status === null || status.waste === null ? '' : describeWaste(status.waste),
   };
 }
 
-/** The status of the only run of a directory; null when it is not live. */
-async function ask(runs: string): Promise<RunStatus | null> {
+/** The status of the only run of a directory, null when it is not live; `stop` then ends it. */
+async function ask(runs: string, stop: boolean): Promise<RunStatus | null> {
   const [id] = readdirSync(runs);
   if (id === undefined) return null;
   try {
     const client = await connectControl(readManifest(runPaths(runs, id)));
     const status = await client.status();
+    if (stop) await client.stop();
     client.close();
     return status;
   } catch {
@@ -140,17 +166,18 @@ async function ask(runs: string): Promise<RunStatus | null> {
 }
 
 interface CpuSeconds {
+  readonly run: number;
   readonly workers: number;
   readonly trainer: number;
 }
 
-/** CPU time of the children so far; NaN where the platform does not say. */
-function cpuSeconds({ children }: RunStatus): CpuSeconds {
+/** CPU time of the run's processes so far; NaN where the platform does not say. */
+function cpuSeconds({ pid, children }: RunStatus): CpuSeconds {
   const of = (role: 'worker' | 'trainer'): number =>
     children
       .filter((each) => each.role === role && each.pid !== null)
-      .reduce((sum, { pid }) => sum + processSeconds(pid ?? 0), 0);
-  return { workers: of('worker'), trainer: of('trainer') };
+      .reduce((sum, child) => sum + processSeconds(child.pid ?? 0), 0);
+  return { run: processSeconds(pid), workers: of('worker'), trainer: of('trainer') };
 }
 
 function processSeconds(pid: number): number {

@@ -73,8 +73,8 @@ describe('a trainer that stands still', () => {
     evaluation: { every: 1000, episodes: 0 },
     supervision: { heartbeatMs: 600_000 },
   };
-  /** The queue, what two workers may have under way at both ends of a pipe, a batch in hand; and what garbage may take. */
-  const BOUND_MIB = 16 + 2 * 2 * 4 + 2.5 + 48;
+  /** The queue, what two workers may have under way at both ends of a pipe, the batch in update; and what garbage may take. */
+  const BOUND_MIB = 16 + 2 * 4 + 2 * 2 * 4 + 2.5 + 24;
 
   it('slows samplers down, then stops them within the stated memory, and nothing is lost', async () => {
     const run = await lab.run(config);
