@@ -32,7 +32,7 @@ const samplingSchema = z
     episodeTimeoutMs: z.int().min(10).max(DAY_MS).default(120_000),
     unackedMiB: z.int().min(1).max(65_536).default(64),
     queueMiB: z.int().min(1).max(1_048_576).default(512),
-    ahead: z.number().min(1).max(1000).default(1.25),
+    ahead: z.number().min(1).max(1000).default(1.1),
     softShare: z.number().positive().max(1).default(0.8),
     overlap: z.boolean().default(true),
     maxStaleness: z.int().min(0).max(1_000_000).default(8),

@@ -41,7 +41,7 @@ function bench(given: FlowRules = rules): {
 describe('the limits of what is queued', () => {
   it('are those of memory or of as many batches as are of use, whichever is less', () => {
     const batch = 8192 * 741;
-    expect(limits({})).toEqual({ softBytes: batch, hardBytes: 1.25 * batch });
+    expect(limits({})).toEqual({ softBytes: batch, hardBytes: 1.1 * batch });
     expect(limits({ ahead: 4 })).toEqual({ softBytes: 3.2 * batch, hardBytes: 4 * batch });
     expect(limits({ ahead: 1000, queueMiB: 100 })).toEqual({ softBytes: 80 * MIB, hardBytes: 100 * MIB });
     expect(limits({ ahead: 1000, queueMiB: 100, softShare: 0.5 })).toMatchObject({ softBytes: 50 * MIB });
