@@ -29,6 +29,7 @@ import {
 } from './launch.ts';
 import { EXIT } from './output.ts';
 import { type ReplayOptions, replayEpisodes } from './replay.ts';
+import { printRun } from './show-run.ts';
 
 const EXAMPLES = `
 Examples:
@@ -228,13 +229,15 @@ function addInspectVerbs(program: Command, finish: (exitCode: number) => void): 
     );
   program
     .command('show')
-    .argument('<episode>', 'its id, as in e120')
-    .description('print one episode step by step')
+    .argument('<what>', 'an episode, as in e120, or a run')
+    .description('print one episode step by step, or how a run goes')
     .option('--run <run>', 'default: the newest run')
     .addOption(jsonOption())
-    .action((episode: string, _options, command: Command) =>
-      printEpisode(episode, command.optsWithGlobals<GlobalOptions & { run?: string }>()),
-    );
+    .action(async (what: string, _options, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & { run?: string }>();
+      if (/^e?\d+$/u.test(what)) printEpisode(what, options);
+      else await printRun(what, options);
+    });
   program
     .command('fsck')
     .argument('[run]', 'default: the newest run')

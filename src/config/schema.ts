@@ -32,6 +32,8 @@ const samplingSchema = z
     episodeTimeoutMs: z.int().min(10).max(DAY_MS).default(120_000),
     unackedMiB: z.int().min(1).max(65_536).default(64),
     queueMiB: z.int().min(1).max(1_048_576).default(512),
+    ahead: z.number().min(1).max(1000).default(1.1),
+    softShare: z.number().positive().max(1).default(0.8),
     overlap: z.boolean().default(true),
     maxStaleness: z.int().min(0).max(1_000_000).default(8),
     providers: z.array(z.enum(PROVIDERS)).min(1).default(['cpu']),
@@ -133,6 +135,7 @@ export const configSchema = z.strictObject({
       backoffMs: z.int().min(1).max(DAY_MS).default(200),
       heartbeatMs: z.int().min(100).max(DAY_MS).default(5000),
       voidShare: z.number().positive().max(1).default(0.5),
+      voidWindow: z.int().min(1).max(1_000_000).default(200),
     })
     .prefault({}),
   stop: z

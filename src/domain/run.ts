@@ -116,14 +116,19 @@ export const iterationMetricsSchema = z.object({
   staleness: z.number(),
   /** The largest of them. */
   stalest: z.int().nonnegative().default(0),
-  /** Steps left out of this batch because their policy version was too old. */
+  /** Left out of batches since the row before, as too old or too many: steps, episodes, and the slot-seconds they took. */
   staleSteps: z.int().nonnegative().default(0),
+  staleEpisodes: z.int().nonnegative().default(0),
+  staleS: z.number().nonnegative().default(0),
   minibatches: z.int(),
   /** The update ended early because a minibatch's KL passed the limit. */
   stoppedEarly: z.boolean(),
+  /** Seconds since the row before: the trainer waited for samples; it updated; held-out episodes were sampled. */
   sampleS: z.number(),
   updateS: z.number(),
   evalS: z.number(),
+  /** Of those, evaluation apart, seconds that samplers stood still; slowed down to a half, every second one counts. */
+  heldS: z.number().nonnegative().default(0),
 });
 export type IterationMetrics = Readonly<z.infer<typeof iterationMetricsSchema>>;
 

@@ -32,7 +32,8 @@ export type WorkerSettings = Readonly<z.infer<typeof workerSettingsSchema>>;
 
 /**
  * Run process → worker. `weights` carries attachment `weights` (float32, trainer/policy's order).
- * `hold` stops stepping at once and keeps every slot where it is; `go` continues.
+ * `hold` stops stepping at once and keeps every slot where it is; `go` continues. `pace` is the part of the steps per second
+ * that it could make, 1 until it is told otherwise.
  */
 export const toWorkerSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('start'), settings: workerSettingsSchema }),
@@ -40,6 +41,7 @@ export const toWorkerSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('dispatch'), episodes: z.array(assignmentSchema) }),
   z.object({ type: z.literal('hold') }),
   z.object({ type: z.literal('go') }),
+  z.object({ type: z.literal('pace'), fraction: z.number().positive().max(1) }),
   z.object({ type: z.literal('ack'), bytes: z.int().nonnegative() }),
   z.object({ type: z.literal('stop') }),
 ]);

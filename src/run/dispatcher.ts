@@ -16,6 +16,8 @@ export interface DispatcherOptions {
   readonly curriculumState: CurriculumState | null;
   /** Held-out episodes of an evaluation, in each action mode. */
   readonly evaluationEpisodes: number;
+  /** Seconds in which episodes may move on. */
+  readonly clock: () => number;
 }
 
 /** Decides which episode comes next: lost ones first, then those of a running evaluation, else training tasks. */
@@ -30,7 +32,7 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#scheduler = new Scheduler(options.seed, options.lastSequence);
+    this.#scheduler = new Scheduler(options.seed, options.lastSequence, options.clock);
   }
 
   /** Known from the first ready worker on. */
@@ -96,6 +98,11 @@ export class Dispatcher {
   suspects(worker: number, most: number): Assignment[] {
     this.#scheduler.suspect(worker);
     return this.#scheduler.at(worker).filter(({ id }) => this.#scheduler.deaths(id) >= most);
+  }
+
+  /** Seconds since the training episodes at a worker were given out, in sum. */
+  spentS(worker: number): number {
+    return this.#scheduler.spentS(worker);
   }
 
   /** A worker is gone; what it had will be given out again. Returns how many episodes that are. */

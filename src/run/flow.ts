@@ -1,4 +1,3 @@
-import type { Config } from '../config/schema.ts';
 import type { RunState, RunStatus } from '../domain/run.ts';
 
 /** How a run can end: somebody asked, its own end was reached, or it cannot go on. */
@@ -18,23 +17,44 @@ export interface Situation {
   readonly queuedBytes: number;
 }
 
-type Sampling = Config['sampling'];
+/** What the flow goes by: see sampling.* in docs/CONFIG.md, and docs/FLOW.md. */
+export interface FlowRules {
+  /** Sample while the trainer updates. */
+  readonly overlap: boolean;
+  readonly batchSteps: number;
+  /** Bytes of queued samples at which samplers slow down, and at which they stop. */
+  readonly softBytes: number;
+  readonly hardBytes: number;
+}
 
 /** Whether an update may begin: a whole batch is there, and nothing else has the floor. */
-export function mayUpdate(now: Situation, { batchSteps }: Sampling): boolean {
+export function mayUpdate(now: Situation, { batchSteps }: Pick<FlowRules, 'batchSteps'>): boolean {
   const free = !now.evaluating && !now.updating && now.trainerReady;
   return now.state === 'running' && now.ending === null && free && now.queuedSteps >= batchSteps;
 }
 
-/** Whether workers must stand still: while paused or stalled, while the trainer has the cores, when enough is queued. */
-export function mustHold(now: Situation, { overlap, batchSteps, queueMiB }: Sampling): boolean {
+/** Whether workers must stand still, however little is queued: while paused or stalled, or while the trainer has the cores. */
+function mustHold(now: Situation, { overlap }: FlowRules): boolean {
   if (now.hardPaused || ['starting', 'paused', 'stalled'].includes(now.state)) return true;
-  // What is in flight is finished before the run rests: it waits for nothing but the trainer.
-  if (now.evaluating || (now.state === 'pausing' && !now.updating)) return false;
-  // A queue without a whole batch is never full: nothing would ever take from it.
-  const full = now.queuedBytes >= queueMiB * 2 ** 20 && now.queuedSteps >= batchSteps;
-  if (now.ending !== null || full) return true;
-  return now.updating && (!overlap || now.queuedSteps >= batchSteps);
+  return !isFree(now) && (now.ending !== null || (now.updating && !overlap));
+}
+
+/** Whether what is in flight is wanted whatever else waits: held-out episodes, and those to be finished before a rest. */
+function isFree(now: Situation): boolean {
+  return now.evaluating || (now.state === 'pausing' && !now.updating);
+}
+
+/**
+ * How fast samplers may go: 1 is as fast as they can, 0 is not at all. Between the soft and the hard limit the pace falls in a
+ * straight line, so that what is queued settles where samplers are as fast as the trainer, instead of going up and down.
+ */
+export function paceOf(now: Situation, rules: FlowRules): number {
+  if (mustHold(now, rules)) return 0;
+  // A queue without a whole batch is never too full: nothing would ever take from it.
+  if (isFree(now) || now.queuedSteps < rules.batchSteps) return 1;
+  const { softBytes, hardBytes } = rules;
+  if (now.queuedBytes >= hardBytes) return 0;
+  return Math.min(1, (hardBytes - now.queuedBytes) / (hardBytes - softBytes));
 }
 
 /** Whether episodes may be given out. */

@@ -12,6 +12,8 @@ export interface LostWorkerParts {
   readonly dispatcher: Dispatcher;
   readonly intake: EpisodeIntake;
   readonly host: string;
+  /** Is told how long, in ms, the training episodes that are done again were in flight, in sum. */
+  readonly onRetried: (ms: number) => void;
 }
 
 /**
@@ -28,6 +30,7 @@ export function settleLostWorker(worker: number, loss: WorkerLoss, parts: LostWo
     intake.add({ worker, summary, bytes: 0, bootstrapValue: null, attachments: {} });
   }
   if (!intake.flush()) intake.drop(worker);
+  parts.onRetried(1000 * dispatcher.spentS(worker));
   return dispatcher.lose(worker);
 }
 

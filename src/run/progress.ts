@@ -4,6 +4,7 @@ import type { UpdateMetrics } from '../protocol/trainer.ts';
 import { type BatchOutcome, batchOutcome } from './batch-outcome.ts';
 import { Interval } from './interval.ts';
 import type { RunClock } from './knob-keeper.ts';
+import { addLeftOut, type LeftOut, NOTHING_LEFT_OUT } from './left-out.ts';
 import type { QueuedSamples } from './sample-queue.ts';
 import { Stopwatch } from './stopwatch.ts';
 
@@ -28,7 +29,8 @@ export class Progress {
   #totals: Totals;
   #interval = new Interval();
   #batch: BatchOutcome = batchOutcome([]);
-  #staleSteps = 0;
+  #leftOut = NOTHING_LEFT_OUT;
+  #heldS = 0;
   #intervalSince: number;
   /** When the newest row that had steps ended. */
   #sampledUntil: number;
@@ -98,9 +100,14 @@ export class Progress {
     this.#batch = batchOutcome(batch);
   }
 
-  /** So many steps were left out of a batch. */
-  addStale(steps: number): void {
-    this.#staleSteps += steps;
+  /** These were left out of batches. */
+  addLeftOut(leftOut: LeftOut): void {
+    this.#leftOut = addLeftOut(this.#leftOut, leftOut);
+  }
+
+  /** Samplers could not sample for so long: half a second for one at half the pace. */
+  addHeld(seconds: number): void {
+    this.#heldS += seconds;
   }
 
   beginEvaluation(): void {
@@ -132,20 +139,24 @@ export class Progress {
       time: Date.now(),
       elapsedS: now,
       envStepsPerS: this.#sampled.steps / Math.max(1e-3, now - this.#sampled.since),
-      staleSteps: this.#staleSteps,
+      staleSteps: this.#leftOut.steps,
+      staleEpisodes: this.#leftOut.episodes,
+      staleS: this.#leftOut.wallMs / 1000,
       voidShare,
       heldOutSuccess: sampled?.success ?? null,
       heldOutByFamily: sampled?.byFamily ?? {},
       heldOutGreedy: greedy?.success ?? null,
       heldOutGreedyByFamily: greedy?.byFamily ?? {},
       sampleS: Math.max(0, this.#updateSince - this.#intervalSince - evalS),
+      heldS: this.#heldS,
       evalS,
     };
     this.#iteration = iteration;
     this.#interval = new Interval();
     this.#intervalSince = now;
     this.#evalS = 0;
-    this.#staleSteps = 0;
+    this.#leftOut = NOTHING_LEFT_OUT;
+    this.#heldS = 0;
     return row;
   }
 }

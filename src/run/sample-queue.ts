@@ -10,7 +10,7 @@ export interface QueuedSamples {
   /** Policy version of its oldest step. */
   readonly oldestVersion: number;
   /** What became of it. */
-  readonly outcome: Pick<EpisodeSummary, 'reward' | 'success' | 'truncated'>;
+  readonly outcome: Pick<EpisodeSummary, 'reward' | 'success' | 'truncated' | 'trust' | 'wallMs'>;
 }
 
 /** Trainable episodes that wait for an update, oldest first. */
@@ -30,17 +30,17 @@ export class SampleQueue {
   /** Takes in a trainable episode, but for its body: that is for the store. */
   push({ summary, bootstrapValue, attachments }: DeliveredEpisode): void {
     const { body: _body, ...tensors } = attachments;
-    const bytes = Object.values(tensors).reduce((sum, tensor) => sum + tensor.byteLength, 0);
-    const { id, steps, terminated, firstPolicyVersion, reward, success, truncated } = summary;
+    const { id, steps, terminated, firstPolicyVersion } = summary;
+    const { reward, success, truncated, trust, wallMs } = summary;
+    const own = copyTogether(tensors);
     this.#items.push({
       header: { id, steps, terminated, bootstrapValue },
-      tensors,
-      bytes,
+      ...own,
       oldestVersion: firstPolicyVersion,
-      outcome: { reward, success, truncated },
+      outcome: { reward, success, truncated, trust, wallMs },
     });
     this.#steps += steps;
-    this.#bytes += bytes;
+    this.#bytes += own.bytes;
   }
 
   /** Takes the oldest episodes until they make up at least `steps` steps; all of them if there are fewer. */
@@ -65,10 +65,37 @@ export class SampleQueue {
     return dropped;
   }
 
+  /** Drops the oldest episodes until the rest has at most so many `bytes`. Returns them. */
+  dropBeyond(bytes: number): QueuedSamples[] {
+    let count = 0;
+    let rest = this.#bytes;
+    while (rest > bytes) rest -= this.#items[count++]?.bytes ?? rest;
+    const dropped = this.#items.splice(0, count);
+    this.#forget(dropped);
+    return dropped;
+  }
+
   #forget(gone: readonly QueuedSamples[]): void {
     for (const { header, bytes } of gone) {
       this.#steps -= header.steps;
       this.#bytes -= bytes;
     }
   }
+}
+
+/**
+ * Attachments are views into a receive buffer that holds more than them: copied, or a queue would take a multiple of the bytes
+ * that it counts. In one piece, that is sent as one.
+ */
+function copyTogether(tensors: Attachments): Pick<QueuedSamples, 'tensors' | 'bytes'> {
+  const bytes = Object.values(tensors).reduce((sum, tensor) => sum + tensor.byteLength, 0);
+  const memory = Buffer.allocUnsafeSlow(bytes);
+  const copies: Record<string, Uint8Array> = {};
+  let at = 0;
+  for (const [name, tensor] of Object.entries(tensors)) {
+    memory.set(tensor, at);
+    copies[name] = memory.subarray(at, at + tensor.byteLength);
+    at += tensor.byteLength;
+  }
+  return { tensors: copies, bytes };
 }

@@ -12,6 +12,8 @@ export type Plan = Pick<Assignment, 'phase' | 'mode' | 'iteration'> & {
 interface InFlight {
   readonly assignment: Assignment;
   readonly worker: number;
+  /** When it was given out, by the scheduler's clock. */
+  readonly since: number;
 }
 
 /**
@@ -26,10 +28,16 @@ export class Scheduler {
   /** Workers that died, nobody knows of what, while they had the episode. */
   readonly #deaths = new Map<EpisodeId, number>();
 
-  /** `lastSequence` is the highest dispatch number that any episode of the run has had. */
-  constructor(seed: number, lastSequence: number) {
+  readonly #clock: () => number;
+
+  /**
+   * `lastSequence` is the highest dispatch number that any episode of the run has had. `clock` gives seconds in which episodes
+   * may move on.
+   */
+  constructor(seed: number, lastSequence: number, clock: () => number = () => performance.now() / 1000) {
     this.#seed = seed;
     this.#sequence = lastSequence;
+    this.#clock = clock;
   }
 
   get inFlight(): number {
@@ -45,7 +53,7 @@ export class Scheduler {
       seed: plan.seed ?? deriveSeed(this.#seed, 'episode', this.#sequence),
       attempt: 1,
     };
-    this.#inFlight.set(id, { assignment, worker });
+    this.#inFlight.set(id, { assignment, worker, since: this.#clock() });
     return assignment;
   }
 
@@ -55,7 +63,7 @@ export class Scheduler {
     const [lost] = at < 0 ? [] : this.#lost.splice(at, 1);
     if (lost === undefined) return null;
     const assignment = { ...lost, attempt: lost.attempt + 1 };
-    this.#inFlight.set(assignment.id, { assignment, worker });
+    this.#inFlight.set(assignment.id, { assignment, worker, since: this.#clock() });
     return assignment;
   }
 
@@ -78,6 +86,16 @@ export class Scheduler {
     return [...this.#inFlight.values()]
       .filter((entry) => entry.worker === worker)
       .map(({ assignment }) => assignment);
+  }
+
+  /** Seconds since the training episodes at a worker were given out, in sum. */
+  spentS(worker: number): number {
+    const now = this.#clock();
+    let spent = 0;
+    for (const entry of this.#inFlight.values()) {
+      if (entry.worker === worker && entry.assignment.phase === 'train') spent += now - entry.since;
+    }
+    return spent;
   }
 
   /** How many workers died with an episode, nobody knows of what. */

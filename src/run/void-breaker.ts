@@ -1,31 +1,39 @@
-/** Episodes that the share is judged by. */
-const WINDOW = 200;
+import type { Config } from '../config/schema.ts';
 
-/** Notices when most episodes are void: a run that trains on the rest is broken, and somebody should look. */
+/** Notices when too many of the newest episodes are void: a run that trains on the rest is broken, and somebody should look. */
 export class VoidBreaker {
   readonly #limit: number;
-  #episodes = 0;
+  readonly #window: number;
+  /** Whether each of the newest episodes was void; the one to be forgotten next stands at `#next`. */
+  #newest: boolean[] = [];
+  #next = 0;
   #void = 0;
 
-  /** `limit`: share of void episodes, in (0, 1], that is still borne. */
-  constructor(limit: number) {
-    this.#limit = limit;
+  /** `voidShare`: share of void episodes, in (0, 1], that is still borne, among the newest `voidWindow`. */
+  constructor({ voidShare, voidWindow }: Pick<Config['supervision'], 'voidShare' | 'voidWindow'>) {
+    this.#limit = voidShare;
+    this.#window = voidWindow;
   }
 
-  /** Takes note of an episode. Returns why the run should stop, or null. */
+  /**
+   * Takes note of an episode. Returns why the run should stop, or null; having said so, it counts from the start. It does not
+   * wait for the window to fill when enough are void to pass the limit whatever comes.
+   */
   observe(isVoid: boolean, detail: string | null): string | null {
-    this.#episodes++;
-    this.#void += Number(isVoid);
-    if (this.#episodes < WINDOW) return null;
-    const share = this.#void / this.#episodes;
+    this.#void += Number(isVoid) - Number(this.#newest[this.#next] ?? false);
+    this.#newest[this.#next] = isVoid;
+    this.#next = (this.#next + 1) % this.#window;
+    if (this.#void <= this.#limit * this.#window) return null;
+    const seen = this.#newest.length;
+    const percent = Math.round((this.#void / seen) * 100);
     this.reset();
-    if (share <= this.#limit) return null;
-    const percent = Math.round(share * 100);
-    return `${percent} % of the last ${WINDOW} episodes are void; the newest: ${detail ?? 'no detail'}`;
+    return `${percent} % of the last ${seen} episodes are void (supervision.voidShare ${this.#limit}); the newest: ${detail ?? 'no detail'}`;
   }
 
+  /** Forgets what it has seen. */
   reset(): void {
-    this.#episodes = 0;
+    this.#newest = [];
+    this.#next = 0;
     this.#void = 0;
   }
 }

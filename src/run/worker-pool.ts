@@ -64,7 +64,7 @@ export class WorkerPool {
   readonly #members: Member[] = [];
   readonly #recent: { time: number; steps: number }[] = [];
   #weights: { policyVersion: number; bytes: Uint8Array } | null = null;
-  #held = true;
+  #pace = 0;
 
   constructor(options: WorkerPoolOptions) {
     const places = options.hosts.flatMap((host) => Array.from({ length: host.workers }, () => host));
@@ -138,13 +138,22 @@ export class WorkerPool {
     }
   }
 
-  /** Stops or continues stepping everywhere. */
-  setHeld(held: boolean): void {
-    if (held === this.#held) return;
-    this.#held = held;
-    for (const { link } of this.#members) {
-      if (link.state === 'ready') link.send({ type: held ? 'hold' : 'go' });
+  /** How fast every worker, and each that starts later, may step: 1 is as fast as it can, 0 is not at all. */
+  setPace(pace: number): void {
+    if (pace === this.#pace) return;
+    const before = this.#pace;
+    this.#pace = pace;
+    for (const { link } of this.#members) if (link.state === 'ready') this.#tellPace(link, before);
+  }
+
+  /** Tells a worker the pace, if it differs from the one `before`. */
+  #tellPace(link: Member['link'], before: number): void {
+    if (this.#pace === 0) {
+      link.send({ type: 'hold' });
+      return;
     }
+    link.send({ type: 'pace', fraction: this.#pace });
+    if (before === 0) link.send({ type: 'go' });
   }
 
   /** Asks `next` for an episode for each that a worker has room for, until it has none. */
@@ -220,7 +229,7 @@ export class WorkerPool {
           const { policyVersion, bytes } = this.#weights;
           link.send({ type: 'weights', policyVersion }, { weights: bytes });
         }
-        if (!this.#held) link.send({ type: 'go' });
+        if (this.#pace > 0) this.#tellPace(link, 0);
         member.provider = message.provider;
         options.onReady(settings.worker, message.catalog, message);
         break;

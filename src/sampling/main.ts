@@ -113,6 +113,9 @@ async function handle(message: ToWorker, weights: Uint8Array | undefined): Promi
     case 'go':
       worker.go();
       break;
+    case 'pace':
+      worker.setPace(message.fraction);
+      break;
     case 'ack':
       worker.ack(message.bytes);
       break;

@@ -7,6 +7,7 @@ import type { Lifeline } from '../protocol/lifeline.ts';
 import type { FromWorker, IdleCause, WorkerReport, WorkerSettings } from '../protocol/worker.ts';
 import { InferenceBatch } from './inference-batch.ts';
 import type { Measure } from './measure.ts';
+import { Pacer } from './pacer.ts';
 import { createRandomActor } from './random-actor.ts';
 import { type FinishedEpisode, Slot } from './slot.ts';
 
@@ -34,6 +35,7 @@ export class SamplingWorker {
   readonly #free: Slot[] = [];
   /** Slots that wait for the policy, those that wait longest first. */
   readonly #ready: Slot[] = [];
+  readonly #pacer = new Pacer((restedMs) => this.#goOn(restedMs));
   #running: Promise<void> = Promise.resolve();
   #wakeUp: () => void = () => undefined;
   #queue: Assignment[] = [];
@@ -109,19 +111,23 @@ export class SamplingWorker {
     this.#wake();
   }
 
+  /** Slows stepping down to this part of its full speed; 1 is full speed. */
+  setPace(fraction: number): void {
+    this.#pacer.setPace(fraction);
+  }
+
   hold(): void {
+    this.#pacer.interrupt();
     if (!this.#held) this.#heldSince = Date.now();
     this.#held = true;
   }
 
   go(): void {
-    if (this.#held) {
-      const ms = Date.now() - this.#heldSince;
-      for (const slot of this.#slots) slot.stoodStill(ms);
-    }
+    this.#pacer.interrupt();
+    const restedMs = this.#held ? Date.now() - this.#heldSince : 0;
     this.#held = false;
     this.#claim();
-    this.#wake();
+    this.#goOn(restedMs);
   }
 
   ack(bytes: number): void {
@@ -175,6 +181,7 @@ export class SamplingWorker {
       const times = await batch.run(ready, this.#policy, this.#policyVersion);
       this.#steps += ready.length;
       this.#calls++;
+      this.#pacer.stepped(ready.length);
       this.#times.encodeMs += times.encodeMs;
       this.#times.inferenceMs += times.inferenceMs;
       this.#times.stepMs += times.stepMs;
@@ -187,11 +194,16 @@ export class SamplingWorker {
   }
 
   #mayStep(): boolean {
-    return !this.#held && this.#policyVersion >= 0 && this.#unacked < this.#options.settings.unackedBytes;
+    return (
+      !this.#held &&
+      !this.#pacer.resting &&
+      this.#policyVersion >= 0 &&
+      this.#unacked < this.#options.settings.unackedBytes
+    );
   }
 
   #idleCause(): IdleCause {
-    if (this.#held || this.#policyVersion < 0) return 'held';
+    if (this.#held || this.#pacer.resting || this.#policyVersion < 0) return 'held';
     if (!this.#mayStep()) return 'acknowledgement';
     // Nothing is ready: slots that are not free wait for their environments.
     return this.#free.length > this.#slots.length / 2 ? 'tasks' : 'answers';
@@ -224,6 +236,12 @@ export class SamplingWorker {
     this.#unacked += bytes;
     this.#options.send({ type: 'episode', summary, bytes, bootstrapValue }, { body, ...tensors });
     this.#times.recordMs += performance.now() - started;
+  }
+
+  /** The time for which nothing was stepped is not the episodes'. */
+  #goOn(restedMs: number): void {
+    if (restedMs > 0) for (const slot of this.#slots) slot.stoodStill(restedMs);
+    this.#wake();
   }
 
   async #sleep(): Promise<void> {

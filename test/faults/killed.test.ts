@@ -44,7 +44,8 @@ describe('a worker that is killed', () => {
     expect(again.every(({ trust }) => trust === 'valid')).toBe(true);
     const client = await run.client();
     await client.pause(false);
-    const { episodes } = await run.until('paused', ({ state }) => state === 'paused');
+    const { episodes, waste } = await run.until('paused', ({ state }) => state === 'paused');
+    expect(waste!.retried).toBeGreaterThan(0);
     expectSumsAgree(run);
     expect(run.account().training).toBe(episodes);
     expectContiguous(run);

@@ -139,9 +139,9 @@ function statusOf({ id, name, state, reason, attempt }: RunManifest): RunStatus 
     undoable: null,
     children: [],
     batching: null,
-    pressure: null,
+    pressure: { level: 'soft', bytes: 2 ** 20, softBytes: 2 ** 20, hardBytes: 2 ** 21 },
     stages: [],
     stall: null,
-    waste: null,
+    waste: { useful: 90, stale: 6, void: 1, truncated: 2, retried: 1 },
   };
 }

@@ -76,7 +76,7 @@ export class BenchDriver {
     this.#options = options;
     const { config } = options;
     this.#scheduler = new Scheduler(config.seed, 0);
-    this.#breaker = new VoidBreaker(config.supervision.voidShare);
+    this.#breaker = new VoidBreaker(config.supervision);
     const { settings, ...places } = workerOptions(config);
     this.#pool = new WorkerPool({
       ...places,
@@ -194,7 +194,7 @@ export class BenchDriver {
     this.#startedAt = performance.now();
     this.#busyBefore = performance.eventLoopUtilization();
     this.#cpuBefore = process.cpuUsage();
-    this.#pool.setHeld(false);
+    this.#pool.setPace(1);
   }
 
   #fill(): void {

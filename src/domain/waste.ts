@@ -1,0 +1,40 @@
+import type { Waste } from './pipeline.ts';
+import { keysOf } from './table.ts';
+
+/** A kind of wasted time, and what it means. */
+export type WasteKind = Exclude<keyof Waste, 'useful'>;
+
+const MEANINGS: Readonly<Record<WasteKind, string>> = {
+  stale: 'left out of batches as too old or too many',
+  void: 'void: nothing could be scored',
+  truncated: 'cut short by a limit without success',
+  retried: 'lost with a worker and done again',
+};
+
+/** The kind that took most of the time, and its share of all of it in (0, 1]; null while nothing was wasted. */
+export function largestWaste(waste: Waste): { readonly kind: WasteKind; readonly share: number } | null {
+  const total = wasteTotal(waste);
+  let largest: WasteKind | null = null;
+  for (const kind of keysOf(MEANINGS)) {
+    if (waste[kind] > (largest === null ? 0 : waste[largest])) largest = kind;
+  }
+  return largest === null ? null : { kind: largest, share: waste[largest] / total };
+}
+
+/** One line: how much of the time of training episodes was of use, and what took most of the rest. */
+export function describeWaste(waste: Waste): string {
+  const total = wasteTotal(waste);
+  if (total === 0) return 'no episode yet';
+  const useful = `${percent(waste.useful / total)} of the sampling time was of use`;
+  const largest = largestWaste(waste);
+  if (largest === null) return useful;
+  return `${useful}; most of the rest, ${percent(largest.share)}: ${MEANINGS[largest.kind]}`;
+}
+
+function wasteTotal({ useful, stale, void: unscored, truncated, retried }: Waste): number {
+  return useful + stale + unscored + truncated + retried;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}
