@@ -133,6 +133,10 @@ export const configSchema = z.strictObject({
       backoffMs: z.int().min(1).max(DAY_MS).default(200),
       heartbeatMs: z.int().min(100).max(DAY_MS).default(5000),
       voidShare: z.number().positive().max(1).default(0.5),
+      retries: z.int().min(0).max(100).default(1),
+      workerMemoryMiB: z.int().min(64).max(16_777_216).nullable().default(null),
+      workerOpenFiles: z.int().min(64).max(10_000_000).default(4096),
+      slotTempMiB: z.int().min(1).max(16_777_216).default(1024),
     })
     .prefault({}),
   stop: z

@@ -47,12 +47,17 @@ export interface WorkerLoss {
   readonly culprit: LifelineNews | null;
 }
 
+/** What the main thread of a worker is at, and since when (ms since the epoch), where it takes long. */
+export type LongCall = Pick<LifelineNews, 'stage' | 'slot'> & { readonly since: number };
+
 interface Member {
   readonly link: ChildLink<ToWorker, FromWorker>;
   readonly settings: WorkerSettings;
   credits: number;
   report: WorkerReport | null;
+  reportAt: number;
   culprit: LifelineNews | null;
+  call: LongCall | null;
   provider: string | null;
 }
 
@@ -70,7 +75,14 @@ export class WorkerPool {
     const places = options.hosts.flatMap((host) => Array.from({ length: host.workers }, () => host));
     for (const [index, host] of places.entries()) {
       const slots = Math.floor(options.slots / places.length) + Number(index < options.slots % places.length);
-      const settings = { ...options.settings, worker: index, host: host.name, slots };
+      const { limits } = options.settings;
+      const settings = {
+        ...options.settings,
+        worker: index,
+        host: host.name,
+        slots,
+        limits: limits && { ...limits, hostWorkers: host.workers },
+      };
       this.#members.push(this.#createMember(options, host, settings));
     }
   }
@@ -182,7 +194,9 @@ export class WorkerPool {
       settings,
       credits: 0,
       report: null,
+      reportAt: 0,
       culprit: null,
+      call: null,
       provider: null,
       link: new ChildLink<ToWorker, FromWorker>({
         role: 'worker',
@@ -194,13 +208,13 @@ export class WorkerPool {
         onMessage: (message, attachments) => this.#receive(options, member, message, attachments),
         onStderr: (line) => {
           const news = parseLifelineNews(line);
-          if (news?.kind === 'busy') member.link.markAlive();
-          else if (news !== null) member.culprit = news;
-          else options.onStderr(index, line);
+          if (news === null) options.onStderr(index, line);
+          else hear(member, news);
         },
         onLost: (reason, retryMs) => {
           const { culprit } = member;
           member.culprit = null;
+          member.call = null;
           member.credits = 0;
           member.report = null;
           member.provider = null;
@@ -239,6 +253,7 @@ export class WorkerPool {
       }
       case 'report':
         member.report = message.report;
+        member.reportAt = Date.now();
         this.#recent.push({ time: Date.now(), steps: message.report.steps });
         this.#forgetOld();
         options.onReport?.(settings.worker, message.report);
@@ -247,4 +262,16 @@ export class WorkerPool {
         break;
     }
   }
+}
+
+/** Takes note of what the watching thread of a worker says. */
+function hear(member: Member, news: LifelineNews): void {
+  const { kind, stage, slot, ms } = news;
+  member.link.markAlive();
+  if (kind === 'busy') member.call = { stage, slot, since: Date.now() - ms };
+  else if (kind === 'ended') {
+    member.call = null;
+    // It climbed, and nothing came of it.
+    if (member.culprit?.kind === 'grew') member.culprit = null;
+  } else member.culprit = news;
 }

@@ -207,6 +207,7 @@ export function summaryOf(sequence: number, change: Partial<EpisodeSummary> = {}
     success: failure === null,
     failure,
     failureDetail: failure === null ? null : 'limit 2',
+    failureStage: null,
     trust,
     reward: trust === 'void' ? null : 0.25,
     components: { progress: 0.2, submit: 0.05 },
