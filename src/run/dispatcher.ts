@@ -16,6 +16,8 @@ export interface DispatcherOptions {
   readonly curriculumState: CurriculumState | null;
   /** Held-out episodes of an evaluation, in each action mode. */
   readonly evaluationEpisodes: number;
+  /** How often a training task is tried again, with another seed, after its episode was void. */
+  readonly retries: number;
 }
 
 /** Decides which episode comes next: lost ones first, then those of a running evaluation, else training tasks. */
@@ -40,6 +42,11 @@ export class Dispatcher {
 
   get inFlight(): number {
     return this.#scheduler.inFlight;
+  }
+
+  /** Tasks that were given out again after a void episode. */
+  get retried(): number {
+    return this.#scheduler.retried;
   }
 
   get evaluating(): boolean {
@@ -73,6 +80,7 @@ export class Dispatcher {
     if (!training) return null;
     return (
       this.#scheduler.reassign(worker, 'train') ??
+      this.#scheduler.assignVariant(worker, iteration) ??
       this.#scheduler.assign(
         { task: this.#curriculum.next(), phase: 'train', mode: 'sampled', iteration },
         worker,
@@ -82,6 +90,11 @@ export class Dispatcher {
 
   /** Takes note of a delivered episode. False for one that is not in flight at that worker: a duplicate. */
   complete(summary: EpisodeSummary, worker: number): boolean {
+    // In place of the void one, so that the curriculum has as many of each family as it drew. An evaluation's are of fixed
+    // seeds, and are left out instead.
+    if (summary.phase === 'train' && summary.trust === 'void') {
+      this.#scheduler.retry(summary.id, worker, this.#options.retries);
+    }
     if (!this.#scheduler.complete(summary.id, worker)) return false;
     if (summary.phase === 'eval') this.#round?.add(summary);
     else if (summary.trust !== 'void') this.#curriculum?.observe(summary.task.family, summary.success);

@@ -89,6 +89,7 @@ export class Run {
       curriculum: config.curriculum,
       curriculumState: checkpoint?.curriculum ?? null,
       evaluationEpisodes: config.evaluation.episodes,
+      retries: config.supervision.retries,
     });
     this.#samples = new SampleFlow(config, this.#progress, this.#journal);
     this.#evaluation = new EvaluationKeeper(this.#dispatcher, this.#progress, this.#journal);
