@@ -15,6 +15,7 @@ import { Journal, type JournalOptions } from './journal.ts';
 import { KnobKeeper } from './knob-keeper.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { LostChildren } from './lost-children.ts';
+import { PipelineKeeper } from './pipeline-keeper.ts';
 import { Progress } from './progress.ts';
 import { ProviderNews } from './provider-news.ts';
 import { RejectedUpdates } from './rejected-updates.ts';
@@ -59,6 +60,7 @@ export class Run {
   readonly #life: Lifecycle;
   readonly #rejected: RejectedUpdates;
   readonly #losses: LostChildren;
+  readonly #pipeline: PipelineKeeper;
   readonly #done: Promise<void>;
   #resolveDone: () => void = () => undefined;
   #closing = false;
@@ -114,6 +116,14 @@ export class Run {
       life: this.#life,
     });
     this.#workers = this.#createWorkers();
+    this.#pipeline = new PipelineKeeper({
+      workers: this.#workers,
+      trainer: this.#trainer,
+      queue: this.#samples.queued,
+      intake: this.#intake,
+      journal: this.#journal,
+      ...config.sampling,
+    });
     this.#losses = new LostChildren({
       trainer: this.#trainer,
       workers: this.#workers,
@@ -160,8 +170,8 @@ export class Run {
       children: [...this.#workers.status(), this.#trainer.status()],
       batching: null,
       pressure: null,
-      stages: [],
-      stall: null,
+      ...this.#pipeline.status(Date.now()),
+      retried: this.#dispatcher.retried,
       waste: null,
     };
   }
@@ -256,6 +266,7 @@ export class Run {
       },
       onRoom: () => this.#advance(),
       onEpisode: (worker, episode) => this.#intake.add({ ...episode, worker }),
+      onReport: (worker, report) => this.#pipeline.report(worker, report, Date.now()),
       onLost: (worker, loss) => {
         if (this.#closing) return;
         this.#losses.worker(worker, loss);
@@ -352,13 +363,23 @@ export class Run {
   }
 
   #tick(): void {
-    const asleep = Date.now() - this.#lastTick > ASLEEP_MS;
-    this.#lastTick = Date.now();
+    const now = Date.now();
+    const sinceMs = now - this.#lastTick;
+    const asleep = sinceMs > ASLEEP_MS;
+    this.#lastTick = now;
     this.#workers.checkHeartbeats(asleep);
     this.#trainer.checkHeartbeat(asleep);
     const { minutes } = this.#config.stop;
     if (minutes !== null && this.#progress.elapsedS >= minutes * 60) this.#life.finish();
     this.#advance();
+    const { iteration, policyVersion } = this.#progress;
+    const moment = {
+      situation: this.#situation(),
+      held: this.#workers.held,
+      iteration: iteration + 1,
+      policyVersion,
+    };
+    this.#pipeline.tick(moment, now, asleep ? sinceMs : 0);
   }
 
   #situation(): Situation {

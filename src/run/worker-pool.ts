@@ -55,7 +55,6 @@ interface Member {
   readonly settings: WorkerSettings;
   credits: number;
   report: WorkerReport | null;
-  reportAt: number;
   culprit: LifelineNews | null;
   call: LongCall | null;
   provider: string | null;
@@ -115,8 +114,18 @@ export class WorkerPool {
       busySlots: link.state === 'ready' ? (report?.busySlots ?? 0) : 0,
       provider,
       rssMiB: report?.rssMiB ?? 0,
-      resources: null,
+      resources: report?.watch?.resources ?? null,
     }));
+  }
+
+  /** They are told to stand still. */
+  get held(): boolean {
+    return this.#held;
+  }
+
+  /** What the main thread of each worker is inside of, where that takes long; null where it does not. */
+  longCalls(): (LongCall | null)[] {
+    return this.#members.map(({ call }) => call);
   }
 
   /** Environment steps per second over the last seconds, all workers. */
@@ -194,7 +203,6 @@ export class WorkerPool {
       settings,
       credits: 0,
       report: null,
-      reportAt: 0,
       culprit: null,
       call: null,
       provider: null,
@@ -253,7 +261,7 @@ export class WorkerPool {
       }
       case 'report':
         member.report = message.report;
-        member.reportAt = Date.now();
+        member.call = null;
         this.#recent.push({ time: Date.now(), steps: message.report.steps });
         this.#forgetOld();
         options.onReport?.(settings.worker, message.report);

@@ -61,6 +61,11 @@ async function start(settings: WorkerSettings): Promise<void> {
   worker = created;
   setInterval(() => {
     created.checkDeadlines();
+    const reason = created.exhausted();
+    if (reason !== null) {
+      process.stderr.write(`${reason}\n`);
+      process.exit(1);
+    }
     connection.send({ type: 'report', report: created.report() });
   }, REPORT_INTERVAL_MS).unref();
   const { provider, fellBackFrom } = created.engine;

@@ -9,7 +9,7 @@ const MOST_SIGMAS = 8;
 /** So many looks in a row must find a slot to be out of line. */
 const LOOKS = 2;
 /** CPU time is summed over so long, ms. */
-const CPU_WINDOW_MS = 10_000;
+const CPU_WINDOW_MS = 5000;
 
 /** What makes a figure worth an event: so much more than the median, and so many times it. */
 interface Bound {

@@ -41,7 +41,7 @@ export interface SlotContext {
   readonly lifeline: Lifeline;
   /** Absent: environments get none. */
   readonly directories?: TempDirectories | undefined;
-  /** An environment has answered that did not at once, after so many ms. */
+  /** An environment has answered a reset, or a step that it did not answer at once, after so many ms. */
   readonly onAnswer?: (stage: WaitedStage, ms: number) => void;
   readonly onFinished: (slot: Slot, episode: FinishedEpisode) => void;
   /** The slot waits for the policy: it is `ready` or `closing`. */
@@ -178,7 +178,7 @@ export class Slot {
       checkTask(task);
       this.#task = task;
       const reset = this.#env.reset(this.#task, deriveSeed(assignment.seed, 'environment'));
-      this.#await('reset', reset, (observation) => this.#observe(observation));
+      this.#awaitReset(reset);
     });
   }
 
@@ -286,9 +286,14 @@ export class Slot {
     return this.#recorder.length === 0 ? 'reset' : 'step';
   }
 
-  #await<T>(stage: WaitedStage, answer: Eventual<T>, then: (value: T) => void): void {
-    if (answer instanceof Promise) void this.#awaitLater(stage, answer, then);
-    else then(answer);
+  #awaitReset(answer: Eventual<Observation>): void {
+    if (answer instanceof Promise) {
+      void this.#awaitLater('reset', answer, (observation) => this.#observe(observation));
+      return;
+    }
+    // Once an episode; no step is timed.
+    this.#context.onAnswer?.('reset', Date.now() - this.#startedAt);
+    this.#observe(answer);
   }
 
   async #awaitLater<T>(stage: WaitedStage, answer: Promise<T>, then: (value: T) => void): Promise<void> {

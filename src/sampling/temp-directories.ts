@@ -7,7 +7,7 @@ import { LabError, systemErrorCode } from '../domain/error.ts';
 
 /** Begins the name of every worker's directory. */
 const PREFIX = 'agentrl-lab-slots-';
-/** Files that are looked at in one go, so that a slot with a million of them does not stop the worker. */
+/** Files that are looked at in one directory, so that a slot with a million of them does not stop the worker. */
 const MOST_ENTRIES = 2000;
 
 /** The directory below which the slots of this process have theirs; it need not be there. */
@@ -43,6 +43,12 @@ function removeTree(path: string): void {
   } catch {
     // Not worth an episode.
   }
+}
+
+/** Open files of this process: all, and those below the directory of a slot. */
+export interface OpenFiles {
+  readonly total: number;
+  readonly bySlot: ReadonlyMap<number, number>;
 }
 
 /** The directory of one environment of a slot: made when it is asked for, removed with the environment. */
@@ -115,7 +121,7 @@ export class TempDirectories {
     return directory;
   }
 
-  /** Bytes in a slot's directory when it was last looked at. */
+  /** Bytes in the first MOST_ENTRIES files of a slot's directory when it was last looked at. */
   bytes(slot: number): number {
     return this.#bytes.get(slot) ?? 0;
   }
@@ -127,7 +133,7 @@ export class TempDirectories {
     return sum;
   }
 
-  /** Looks at directories, as many as hold MOST_ENTRIES files, one after another. */
+  /** Looks at some directories, until MOST_ENTRIES files were seen; the next time at those after them. */
   measure(): void {
     const used = [...this.#current].filter(([, { path }]) => path !== null);
     let left = MOST_ENTRIES;
@@ -135,14 +141,14 @@ export class TempDirectories {
       this.#next = (this.#next + 1) % used.length;
       const [slot, directory] = used[this.#next] ?? [];
       if (slot === undefined || directory?.path == null) continue;
-      const found = treeBytes(directory.path, left);
+      const found = treeBytes(directory.path, MOST_ENTRIES);
       this.#bytes.set(slot, found.bytes);
       left -= found.entries;
     }
   }
 
-  /** Open files of this process below each slot's directory, by slot; null where the platform does not say. */
-  openFiles(): { readonly total: number; readonly bySlot: ReadonlyMap<number, number> } | null {
+  /** Who has files open; null where the platform does not say. */
+  openFiles(): OpenFiles | null {
     const names = tryReadDirectory('/proc/self/fd');
     if (names === null) return null;
     const bySlot = new Map<number, number>();
@@ -163,7 +169,7 @@ export class TempDirectories {
   }
 }
 
-/** Bytes below a directory; no more than so many entries are looked at. */
+/** Bytes below a directory, in its first `most` entries. */
 function treeBytes(root: string, most: number): { readonly bytes: number; readonly entries: number } {
   let bytes = 0;
   let entries = 0;

@@ -6,7 +6,7 @@ import type { SlotDrift, WorkerLimits, WorkerStage, WorkerWatchReport } from '..
 import type { BatchTimes } from './inference-batch.ts';
 import type { Slot, WaitedStage } from './slot.ts';
 import { SlotUsage } from './slot-usage.ts';
-import type { TempDirectories } from './temp-directories.ts';
+import type { OpenFiles, TempDirectories } from './temp-directories.ts';
 
 /** A longer time between two looks says that the process stood still, or its main thread: nobody's deadline runs then. */
 const STOOD_STILL_MS = 2000;
@@ -14,6 +14,9 @@ const STOOD_STILL_MS = 2000;
 const CPU_LOOKS = 6;
 /** Where the config is silent, all workers of a host may use so much of its memory. */
 const MEMORY_SHARE = 0.8;
+
+/** A slot with less than this part of the open files is not to blame for them. */
+const HOARD = 4;
 
 /** What can be in flight at a worker, in the order in which it is reported. */
 const STAGES = ['claim', 'reset', 'step', 'inference', 'store'] as const satisfies readonly PipelineStage[];
@@ -64,6 +67,7 @@ export class WorkerWatch {
   #lastLook: number;
   readonly #cpuLooks: { readonly time: number; readonly cpuMs: number }[] = [];
   #drifts: SlotDrift[] = [];
+  #files: OpenFiles | null = null;
 
   constructor(options: WorkerWatchOptions, now: number) {
     this.#options = options;
@@ -112,17 +116,42 @@ export class WorkerWatch {
     return gap > STOOD_STILL_MS ? gap : 0;
   }
 
-  /** Slots that are over a limit of their own, with the reason. */
+  /** Slots that use too much, with the reason. */
   overLimit(slots: readonly Slot[]): { readonly slot: Slot; readonly detail: string }[] {
     const { limits, directories } = this.#options;
-    if (limits === undefined || directories === undefined) return [];
+    if (limits === undefined || directories?.wasUsed !== true) return [];
     directories.measure();
+    const hoarder = this.#hoarderOfFiles();
     return slots.flatMap((slot) => {
-      const bytes = directories.bytes(slot.index);
-      if (bytes <= limits.slotTempBytes) return [];
-      const [mib, most] = [bytes, limits.slotTempBytes].map((size) => Math.ceil(size / 2 ** 20));
-      return [{ slot, detail: `its temporary directory holds ${mib} MiB, the limit is ${most}` }];
+      const { index } = slot;
+      const bytes = directories.bytes(index);
+      if (bytes > limits.slotTempBytes) {
+        const [mib, most] = [bytes, limits.slotTempBytes].map((size) => Math.ceil(size / 2 ** 20));
+        return [{ slot, detail: `its temporary directory holds ${mib} MiB, the limit is ${most}` }];
+      }
+      if (index !== hoarder?.slot) return [];
+      const detail = `it has ${hoarder.count} of its worker's ${this.#files?.total} open files; the limit is ${limits.openFiles}`;
+      return [{ slot, detail }];
     });
+  }
+
+  /** Why the process has to end, where no slot can be blamed for what it uses; else null. */
+  exhausted(): string | null {
+    const { limits } = this.#options;
+    if (limits === undefined || !this.#hasTooManyFiles() || this.#hoarderOfFiles() !== null) return null;
+    return `${this.#files?.total} open files, the limit is ${limits.openFiles}, and no slot's directory holds them`;
+  }
+
+  #hasTooManyFiles(): boolean {
+    return (this.#files?.total ?? 0) > (this.#options.limits?.openFiles ?? Infinity);
+  }
+
+  /** The slot with the most open files in its directory, if they make up a good part of too many. */
+  #hoarderOfFiles(): { readonly slot: number; readonly count: number } | null {
+    if (!this.#hasTooManyFiles()) return null;
+    const [most] = [...(this.#files?.bySlot ?? [])].toSorted(([, a], [, b]) => b - a);
+    const [slot, count] = most ?? [0, 0];
+    return count * HOARD < (this.#files?.total ?? 0) ? null : { slot, count };
   }
 
   /** What happened since the last report. */
@@ -131,6 +160,7 @@ export class WorkerWatch {
     const ticks = lifeline.takeTicks?.();
     if (ticks !== undefined) this.#drifts.push(...this.#usage.addTicks(ticks, now));
     const files = directories?.openFiles() ?? null;
+    this.#files = files;
     if (directories?.wasUsed === true) {
       const bySlot = Array.from({ length: slots }, (_, slot) => slot);
       const bytes = bySlot.map((slot) => directories.bytes(slot));

@@ -177,6 +177,11 @@ export class SamplingWorker {
     for (const { slot, detail } of this.#watch.overLimit(this.#slots)) this.#evict(slot, detail);
   }
 
+  /** Why this process cannot go on: it uses too much, and no slot can be blamed for it. Null while it can. */
+  exhausted(): string | null {
+    return this.#watch.exhausted();
+  }
+
   /** Fails the episode of a slot that uses too much; one whose batch is in flight is taken at another look. */
   #evict(slot: Slot, detail: string): void {
     const at = this.#ready.indexOf(slot);

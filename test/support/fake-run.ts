@@ -141,6 +141,7 @@ function statusOf({ id, name, state, reason, attempt }: RunManifest): RunStatus 
     batching: null,
     pressure: null,
     stages: [],
+    retried: 0,
     stall: null,
     waste: null,
   };

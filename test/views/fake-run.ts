@@ -127,6 +127,7 @@ export function statusOf(change: Partial<RunStatus> = {}): RunStatus {
     batching: { rows: 212, capacity: 256, waitMs: 3.1, windowMs: 4, inferenceMs: 3.6 },
     pressure: { level: 'none', bytes: 4_000_000, softBytes: 400_000_000, hardBytes: 500_000_000 },
     stages: [{ stage: 'step', ageMs: 12, p99Ms: 30, subject: 'worker 0@local, slot 12', count: 40 }],
+    retried: 0,
     stall: null,
     waste: { useful: 900, stale: 20, void: 5, truncated: 60, retried: 0 },
     ...change,
