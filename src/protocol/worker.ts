@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { assignmentSchema, episodeSummarySchema } from '../domain/episode.ts';
 import { histogramDataSchema } from '../domain/histogram.ts';
-import { PIPELINE_STAGES, resourcesSchema } from '../domain/pipeline.ts';
+import { PIPELINE_STAGES, resourcesSchema, slotUseSchema } from '../domain/pipeline.ts';
 import { policySpecSchema } from '../domain/policy-spec.ts';
 import { PROVIDERS } from '../domain/provider.ts';
 import { rewardRuleSchema } from '../domain/reward.ts';
@@ -45,7 +45,7 @@ export type WorkerSettings = Readonly<z.infer<typeof workerSettingsSchema>>;
 
 /**
  * Run process → worker. `weights` carries attachment `weights` (float32, trainer/policy's order).
- * `hold` stops stepping at once and keeps every slot where it is; `go` continues.
+ * `hold` stops stepping at once and keeps every slot where it is; `go` continues. `slots` asks what is in each.
  */
 export const toWorkerSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('start'), settings: workerSettingsSchema }),
@@ -54,6 +54,7 @@ export const toWorkerSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('hold') }),
   z.object({ type: z.literal('go') }),
   z.object({ type: z.literal('ack'), bytes: z.int().nonnegative() }),
+  z.object({ type: z.literal('slots') }),
   z.object({ type: z.literal('stop') }),
 ]);
 export type ToWorker = Readonly<z.infer<typeof toWorkerSchema>>;
@@ -151,5 +152,6 @@ export const fromWorkerSchema = z.discriminatedUnion('type', [
     bootstrapValue: z.number().nullable(),
   }),
   z.object({ type: z.literal('report'), report: workerReportSchema }),
+  z.object({ type: z.literal('slots'), slots: z.array(slotUseSchema) }),
 ]);
 export type FromWorker = Readonly<z.infer<typeof fromWorkerSchema>>;

@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { errorWithHint } from '../domain/error.ts';
 import type { KnobName } from '../domain/knob.ts';
+import type { WorkerSlots } from '../domain/pipeline.ts';
 import type { KnobChange, Preview, RunStatus } from '../domain/run.ts';
 import type { UpdateMetrics, UpdateSpot } from '../protocol/trainer.ts';
 import { type Checkpoint, snapshotOf } from './checkpoint.ts';
@@ -33,6 +34,8 @@ export interface RunOptions extends JournalOptions {
 }
 
 const TICK_MS = 200;
+/** A worker whose main thread is stuck does not answer. */
+const SLOTS_TIMEOUT_MS = 2000;
 /** How long children may take to end by themselves before their process groups are killed. */
 const CHILD_GRACE_MS = 3000;
 /** A tick that comes so late says that the machine or this process was asleep. */
@@ -174,6 +177,11 @@ export class Run {
       retried: this.#dispatcher.retried,
       waste: null,
     };
+  }
+
+  /** What is in every slot. */
+  async slots(): Promise<WorkerSlots[]> {
+    return await this.#workers.slots(SLOTS_TIMEOUT_MS);
   }
 
   /** Soft: what is in flight is finished, then all rest. `now`: every slot and the trainer stop where they are. */

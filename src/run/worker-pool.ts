@@ -1,5 +1,6 @@
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
 import type { HostSpec } from '../domain/host.ts';
+import type { SlotUse, WorkerSlots } from '../domain/pipeline.ts';
 import type { ChildStatus } from '../domain/run.ts';
 import type { Catalog } from '../domain/task.ts';
 import type { Attachments } from '../protocol/frame.ts';
@@ -57,6 +58,8 @@ interface Member {
   report: WorkerReport | null;
   culprit: LifelineNews | null;
   call: LongCall | null;
+  /** Wants to know what is in its slots. */
+  onSlots: ((slots: readonly SlotUse[]) => void) | null;
   provider: string | null;
 }
 
@@ -183,6 +186,11 @@ export class WorkerPool {
     }
   }
 
+  /** What is in the slots of every worker that answers within so many ms. */
+  async slots(timeoutMs: number): Promise<WorkerSlots[]> {
+    return await Promise.all(this.#members.map(async (member) => await askForSlots(member, timeoutMs)));
+  }
+
   ack(worker: number, bytes: number): void {
     this.#members[worker]?.link.send({ type: 'ack', bytes });
   }
@@ -205,6 +213,7 @@ export class WorkerPool {
       report: null,
       culprit: null,
       call: null,
+      onSlots: null,
       provider: null,
       link: new ChildLink<ToWorker, FromWorker>({
         role: 'worker',
@@ -266,6 +275,9 @@ export class WorkerPool {
         this.#forgetOld();
         options.onReport?.(settings.worker, message.report);
         break;
+      case 'slots':
+        member.onSlots?.(message.slots);
+        break;
       case 'hello':
         break;
     }
@@ -282,4 +294,18 @@ function hear(member: Member, news: LifelineNews): void {
     // It climbed, and nothing came of it.
     if (member.culprit?.kind === 'grew') member.culprit = null;
   } else member.culprit = news;
+}
+
+async function askForSlots(member: Member, timeoutMs: number): Promise<WorkerSlots> {
+  const slots = await new Promise<readonly SlotUse[] | null>((resolve) => {
+    const timer = setTimeout(() => resolve(null), member.link.state === 'ready' ? timeoutMs : 0);
+    member.onSlots = (answer) => {
+      clearTimeout(timer);
+      resolve(answer);
+    };
+    member.link.send({ type: 'slots' });
+  });
+  const { call, link } = member;
+  const stuck = call === null ? null : { slot: call.slot, stage: call.stage, ms: Date.now() - call.since };
+  return { worker: link.name, slots: slots === null ? null : [...slots], stuck };
 }

@@ -136,6 +136,9 @@ async function handle(message: ToWorker, weights: Uint8Array | undefined): Promi
     case 'ack':
       worker.ack(message.bytes);
       break;
+    case 'slots':
+      connection.send({ type: 'slots', slots: worker.slotUse() });
+      break;
     case 'stop':
       await worker.stop();
       process.exit(0);

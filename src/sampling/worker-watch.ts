@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os';
 import { Histogram } from '../domain/histogram.ts';
-import type { PipelineStage } from '../domain/pipeline.ts';
+import type { PipelineStage, SlotUse } from '../domain/pipeline.ts';
 import type { Lifeline } from '../protocol/lifeline.ts';
 import type { SlotDrift, WorkerLimits, WorkerStage, WorkerWatchReport } from '../protocol/worker.ts';
 import type { BatchTimes } from './inference-batch.ts';
@@ -152,6 +152,26 @@ export class WorkerWatch {
     const [most] = [...(this.#files?.bySlot ?? [])].toSorted(([, a], [, b]) => b - a);
     const [slot, count] = most ?? [0, 0];
     return count * HOARD < (this.#files?.total ?? 0) ? null : { slot, count };
+  }
+
+  /** What is in every slot, and what it uses. */
+  slotUse(slots: readonly Slot[], now: number): SlotUse[] {
+    const { directories } = this.#options;
+    return slots.map((slot) => {
+      const { index, waiting, episode, state } = slot;
+      const idle = state === 'free' ? 'free' : 'ready';
+      return {
+        slot: index,
+        stage: waiting?.stage ?? idle,
+        waitMs: waiting === null ? null : Math.max(0, now - waiting.since),
+        episode: episode?.id ?? null,
+        ageMs: episode === null ? null : Math.max(0, now - episode.startedAt),
+        steps: episode?.steps ?? null,
+        cpu: this.#usage.cpu(index),
+        tempBytes: directories?.bytes(index) ?? 0,
+        openFiles: this.#files === null ? null : (this.#files.bySlot.get(index) ?? 0),
+      };
+    });
   }
 
   /** What happened since the last report. */

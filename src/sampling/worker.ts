@@ -1,6 +1,7 @@
 import type { EnvironmentDefinition } from '../../envs/contract.ts';
 import { createPolicy, type Policy } from '../../trainer/policy/inference.ts';
 import type { Assignment } from '../domain/episode.ts';
+import type { SlotUse } from '../domain/pipeline.ts';
 import { actionLayout } from '../domain/policy-spec.ts';
 import type { Attachments } from '../protocol/frame.ts';
 import type { Lifeline } from '../protocol/lifeline.ts';
@@ -175,6 +176,11 @@ export class SamplingWorker {
     const heldMs = this.#held ? now - this.#heldSince : 0;
     for (const slot of this.#slots) slot.checkDeadline(now, heldMs);
     for (const { slot, detail } of this.#watch.overLimit(this.#slots)) this.#evict(slot, detail);
+  }
+
+  /** What is in every slot, and what it uses. */
+  slotUse(): SlotUse[] {
+    return this.#watch.slotUse(this.#slots, Date.now());
   }
 
   /** Why this process cannot go on: it uses too much, and no slot can be blamed for it. Null while it can. */

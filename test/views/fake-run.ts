@@ -327,6 +327,7 @@ export class FakeRun {
         if (this.previewRefused !== null) throw new LabError('usage', { message: this.previewRefused });
         return PREVIEW;
       case 'schedule':
+      case 'slots':
       case 'stop':
       case 'checkpoint':
         return null;
