@@ -127,6 +127,8 @@ setInterval(() => {
 `;
 /** The time between two signs of life of a busy main thread. */
 const SAY_MS = 1000;
+/** Between two looks where nothing is counted. */
+const LAZY_TICK_MS = 250;
 /** So much more memory during one call is worth saying. */
 const GROWTH_MIB = 32;
 
@@ -159,7 +161,7 @@ export function startLifeline(options: LifelineOptions): Lifeline {
       tempRoot,
       prefix: PREFIX,
       sayMs: SAY_MS,
-      tickMs: TICK_MS,
+      tickMs: slots > 0 ? TICK_MS : LAZY_TICK_MS,
       growthMiB: GROWTH_MIB,
     },
   });

@@ -16,7 +16,7 @@ export interface DispatcherOptions {
   readonly curriculumState: CurriculumState | null;
   /** Held-out episodes of an evaluation, in each action mode. */
   readonly evaluationEpisodes: number;
-  /** How often a training task is tried again, with another seed, after its episode was void. */
+  /** How often a task is tried again, with another seed, after its episode was void. */
   readonly retries: number;
 }
 
@@ -71,7 +71,9 @@ export class Dispatcher {
   next(worker: number, iteration: number, training: boolean): Assignment | null {
     if (this.#curriculum === null) return null;
     if (this.#round !== null) {
-      const again = this.#scheduler.reassign(worker, 'eval');
+      const again =
+        this.#scheduler.reassign(worker, 'eval') ??
+        this.#scheduler.assignVariant(worker, 'eval', this.#roundIteration);
       if (again !== null) return again;
       const plan = this.#plans.shift();
       if (plan === undefined) return null;
@@ -80,7 +82,7 @@ export class Dispatcher {
     if (!training) return null;
     return (
       this.#scheduler.reassign(worker, 'train') ??
-      this.#scheduler.assignVariant(worker, iteration) ??
+      this.#scheduler.assignVariant(worker, 'train', iteration) ??
       this.#scheduler.assign(
         { task: this.#curriculum.next(), phase: 'train', mode: 'sampled', iteration },
         worker,
@@ -90,14 +92,13 @@ export class Dispatcher {
 
   /** Takes note of a delivered episode. False for one that is not in flight at that worker: a duplicate. */
   complete(summary: EpisodeSummary, worker: number): boolean {
-    // In place of the void one, so that the curriculum has as many of each family as it drew. An evaluation's are of fixed
-    // seeds, and are left out instead.
-    if (summary.phase === 'train' && summary.trust === 'void') {
-      this.#scheduler.retry(summary.id, worker, this.#options.retries);
-    }
+    const isVoid = summary.trust === 'void';
+    // Another one comes in its place: the curriculum has as many of each family as it drew, the evaluation as it planned.
+    const isRetried = isVoid && this.#scheduler.retry(summary.id, worker, this.#options.retries);
     if (!this.#scheduler.complete(summary.id, worker)) return false;
-    if (summary.phase === 'eval') this.#round?.add(summary);
-    else if (summary.trust !== 'void') this.#curriculum?.observe(summary.task.family, summary.success);
+    if (summary.phase === 'eval') {
+      if (!isRetried) this.#round?.add(summary);
+    } else if (!isVoid) this.#curriculum?.observe(summary.task.family, summary.success);
     return true;
   }
 

@@ -254,7 +254,9 @@ export class PipelineKeeper {
     let count = 0;
     let oldest: { readonly ageMs: number; readonly subject: string } | null = null;
     for (const view of this.#workerViews(now)) {
-      const found = view.stages.find((at) => at.stage === stage);
+      // The steps after an inference call are a part of it until they are over.
+      const isElsewhere = stage === 'inference' && view.call !== null;
+      const found = isElsewhere ? undefined : view.stages.find((at) => at.stage === stage);
       const inCall = view.call?.stage === stage ? view.call : null;
       count += (found?.count ?? 0) + Number(inCall !== null);
       for (const [ageMs, slot] of [

@@ -86,12 +86,10 @@ export class PipelineWatch {
   look(view: PipelineView): Stall | null {
     if (view.goal === 'nothing') return null;
     if (view.goal === 'start') return this.#judgeStart(view);
-    return (
-      this.#judgeTrainer(view) ??
-      this.#judgeStore(view) ??
-      this.#judgeWorkers(view) ??
-      this.#judgeBroadcast(view)
-    );
+    const trainer = this.#judgeTrainer(view);
+    // What the run waits for now comes first; a trainer that it will need later stays to be said.
+    if (trainer !== null && (view.updateMs !== null || view.batchWaits)) return trainer;
+    return this.#judgeStore(view) ?? this.#judgeWorkers(view) ?? trainer ?? this.#judgeBroadcast(view);
   }
 
   #judgeStart({ goalMs, trainer, workers }: PipelineView): Stall | null {

@@ -78,23 +78,25 @@ export class Scheduler {
 
   /**
    * An episode in flight at a worker turned out void: its task shall be tried again, with another seed and under another id,
-   * unless it came to nothing `most` times before. To be called before `complete`.
+   * unless it came to nothing `most` times before. To be called before `complete`. Returns whether it will be.
    */
-  retry(id: EpisodeId, worker: number, most: number): void {
+  retry(id: EpisodeId, worker: number, most: number): boolean {
     const entry = this.#inFlight.get(id);
     const failures = this.#failures.get(id) ?? 0;
-    if (entry?.worker !== worker || failures >= most) return;
+    if (entry?.worker !== worker || failures >= most) return false;
     const { task, phase, mode, iteration, attempt } = entry.assignment;
     this.#variants.push({
       plan: { task, phase, mode, iteration },
       attempt: attempt + 1,
       failures: failures + 1,
     });
+    return true;
   }
 
-  /** Gives a task that is to be tried again to a worker, for this iteration; null if there is none. */
-  assignVariant(worker: number, iteration: number): Assignment | null {
-    const variant = this.#variants.shift();
+  /** Gives a task of this phase that is to be tried again to a worker, for this iteration; null if there is none. */
+  assignVariant(worker: number, phase: Assignment['phase'], iteration: number): Assignment | null {
+    const at = this.#variants.findIndex(({ plan }) => plan.phase === phase);
+    const [variant] = at < 0 ? [] : this.#variants.splice(at, 1);
     if (variant === undefined) return null;
     this.#retried++;
     const assignment = this.assign({ ...variant.plan, iteration }, worker, variant.attempt);

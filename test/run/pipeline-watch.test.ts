@@ -149,6 +149,13 @@ describe('a stall is named by who waits for whom', () => {
     expect(look(change)).toMatchObject({ stage, message });
   });
 
+  it('blames what the run waits for now, not what it will need later', () => {
+    const silent = { name: 'trainer@local', state: 'ready', silentMs: 9000 } as const;
+    expect(look({ trainer: silent, workers: [stuck(0, 5000)] })?.stage).toBe('step');
+    expect(look({ trainer: silent, workers: [stuck(0, 5000)], batchWaits: true })?.stage).toBe('update');
+    expect(look({ trainer: silent, workers: [stuck(0, 5000)], updateMs: 100 })?.stage).toBe('update');
+  });
+
   it('blames what is stuck before what only waits, and the oldest of them', () => {
     const both = look({ workers: [waiting(0, 50_000), stuck(1, 4000), stuck(2, 6000)] });
     expect(both?.message).toMatch(/2 workers stuck in step, slot 1411, 6 s/u);

@@ -70,12 +70,13 @@ describe('a task whose episode was void', () => {
     const first = scheduler.assign(plan, 0);
     scheduler.retry(first.id, 0, 1);
     expect(scheduler.complete(first.id, 0)).toBe(true);
-    const again = scheduler.assignVariant(1, 7);
+    const again = scheduler.assignVariant(1, 'train', 7);
     expect(again).toMatchObject({ task: plan.task, phase: 'train', attempt: 2, iteration: 7 });
     expect(again?.id).not.toBe(first.id);
     expect(again?.seed).not.toBe(first.seed);
     expect(scheduler.retried).toBe(1);
-    expect(scheduler.assignVariant(1, 7)).toBeNull();
+    expect(scheduler.assignVariant(1, 'eval', 7)).toBeNull();
+    expect(scheduler.assignVariant(1, 'train', 7)).toBeNull();
   });
 
   it.each([0, 1, 3])('is given up after %i further tries', (most) => {
@@ -86,7 +87,7 @@ describe('a task whose episode was void', () => {
       tries++;
       scheduler.retry(tried.id, 0, most);
       scheduler.complete(tried.id, 0);
-      tried = scheduler.assignVariant(0, 1);
+      tried = scheduler.assignVariant(0, 'train', 1);
     }
     expect(tries).toBe(1 + most);
   });
@@ -96,7 +97,7 @@ describe('a task whose episode was void', () => {
     const { id } = scheduler.assign(plan, 0);
     scheduler.retry(id, 1, 1);
     scheduler.retry(episodeId(99), 0, 1);
-    expect(scheduler.assignVariant(0, 1)).toBeNull();
+    expect(scheduler.assignVariant(0, 'train', 1)).toBeNull();
   });
 
   it('keeps the count of its tries when a worker dies with it', () => {
@@ -104,11 +105,11 @@ describe('a task whose episode was void', () => {
     const first = scheduler.assign(plan, 0);
     scheduler.retry(first.id, 0, 1);
     scheduler.complete(first.id, 0);
-    const again = scheduler.assignVariant(0, 1);
+    const again = scheduler.assignVariant(0, 'train', 1);
     scheduler.lose(0);
     const third = scheduler.reassign(1, 'train');
     expect(third).toMatchObject({ id: again?.id, attempt: 3 });
     scheduler.retry(third!.id, 1, 1);
-    expect(scheduler.assignVariant(1, 1)).toBeNull();
+    expect(scheduler.assignVariant(1, 'train', 1)).toBeNull();
   });
 });
