@@ -36,13 +36,23 @@ export interface Environment {
   close(): Eventual<void>;
 }
 
+/** What a slot has for the environment in it alone. */
+export interface SlotResources {
+  /**
+   * A directory of its own: made, empty, at the first call, removed with the environment, whatever becomes of its process.
+   * What it holds counts against `supervision.slotTempMiB`.
+   */
+  tempDirectory(): string;
+}
+
 /** What the registry holds for each environment. */
 export interface EnvironmentDefinition {
   /** What it offers: families, numbers of tasks, step limit. */
   readonly catalog: Catalog;
   /** Builds the task that a reference names. Throws `environment-invalid` for one that does not exist. */
   createTask(ref: TaskRef): Task;
-  create(options: Readonly<Record<string, unknown>>): Environment;
+  /** `resources` is there in every run; absent where an environment is only looked at. */
+  create(options: Readonly<Record<string, unknown>>, resources?: SlotResources): Environment;
   /** A policy that solves every task, for tests and for `env check`; sees the task, not only the observation. */
   createOracle?(task: Task): (observation: Observation) => Action;
 }

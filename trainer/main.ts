@@ -23,7 +23,7 @@ const trainer = new TrainerProcess({
   now: () => Date.now(),
 });
 
-startLifeline(NO_LIMIT_MS);
+startLifeline({ limitMs: NO_LIMIT_MS });
 setInterval(() => trainer.reportAlive(), ALIVE_INTERVAL_MS).unref();
 
 async function handle(message: ToTrainer, attachments: Attachments): Promise<void> {

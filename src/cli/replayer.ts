@@ -1,4 +1,5 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { errorText, LabError } from '../domain/error.ts';
 import { entryCommand } from '../hosts/entries.ts';
@@ -11,6 +12,7 @@ import {
   type ExecutionRequest,
   type FromReplayer,
   fromReplayerSchema,
+  replayRoot,
   type ToReplayer,
 } from '../protocol/replay.ts';
 
@@ -52,6 +54,7 @@ export class Replayer {
 
   close(): void {
     this.#child?.kill('SIGKILL');
+    removeRoot(this.#child?.pid);
     this.#child = null;
     this.#connection = null;
   }
@@ -88,6 +91,7 @@ export class Replayer {
   }
 
   #ended(child: ReplayChild, how: string): void {
+    removeRoot(child.pid);
     if (child !== this.#child) return;
     this.#child = null;
     this.#connection = null;
@@ -95,7 +99,7 @@ export class Replayer {
       steps: [],
       finalLines: null,
       end: null,
-      broken: { stage: this.#news?.stage ?? 'step', reason: this.#reason(how) },
+      broken: { stage: stageOf(this.#news), reason: this.#reason(how) },
       stateHash: null,
       envVersion: '',
     });
@@ -114,4 +118,12 @@ export class Replayer {
     this.#pending = null;
     return pending;
   }
+}
+
+function stageOf(news: LifelineNews | null): NonNullable<Execution['broken']>['stage'] {
+  return news === null || news.stage === 'close' ? 'step' : news.stage;
+}
+
+function removeRoot(pid: number | undefined): void {
+  if (pid !== undefined) rmSync(replayRoot(pid), { recursive: true, force: true });
 }

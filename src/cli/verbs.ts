@@ -30,6 +30,7 @@ import {
 import { EXIT } from './output.ts';
 import { type ReplayOptions, replayEpisodes } from './replay.ts';
 import { printRun } from './show-run.ts';
+import { printSlots, SLOT_ORDERS, type SlotsOptions } from './slots.ts';
 
 const EXAMPLES = `
 Examples:
@@ -175,6 +176,17 @@ function addControlVerbs(program: Command): void {
     .action(
       async (run: string | undefined, _options, command: Command) =>
         await checkpointRun(run, command.optsWithGlobals<ControlOptions>()),
+    );
+  program
+    .command('slots')
+    .argument('[run]', 'default: the newest live run')
+    .description('what is in every slot of a live run: episode, stage, age, CPU, files')
+    .addOption(new Option('--sort <column>', 'the largest first').choices(SLOT_ORDERS).default('wait'))
+    .addOption(new Option('--limit <number>', 'how many at most').argParser(parseCount).default(20))
+    .addOption(jsonOption())
+    .action(
+      async (run: string | undefined, _options, command: Command) =>
+        await printSlots(run, command.optsWithGlobals<SlotsOptions>()),
     );
   program
     .command('set')

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BEHAVIOUR_NAMES, FAILURE_TYPES } from './failure.ts';
+import { BEHAVIOUR_NAMES, FAILURE_STAGES, FAILURE_TYPES } from './failure.ts';
 import { episodeIdSchema } from './id.ts';
 import { REWARD_TRUSTS, rewardPartSchema } from './reward.ts';
 import { actionSchema, candidateSchema } from './space.ts';
@@ -22,7 +22,7 @@ export const assignmentSchema = z.object({
   mode: z.enum(ACTION_MODES),
   /** Iteration for which the episode was dispatched. */
   iteration: z.int().nonnegative(),
-  /** 1, or more after the episode was lost with its worker and dispatched again. */
+  /** 1; more after it was lost with its worker and dispatched again, or where the task came to nothing before. */
   attempt: z.int().positive(),
 });
 export type Assignment = Readonly<z.infer<typeof assignmentSchema>>;
@@ -50,6 +50,8 @@ export const episodeSummarySchema = assignmentSchema.extend({
   failure: failureTypeSchema.nullable(),
   /** Free text beside the failure type: the limit that fired, the error that was thrown. */
   failureDetail: z.string().nullable(),
+  /** What the environment was at when the episode failed of it; null for other failures, and where nobody can say. */
+  failureStage: z.enum(FAILURE_STAGES).nullable().default(null),
   trust: z.enum(REWARD_TRUSTS),
   reward: z.number().nullable(),
   /** Paid reward by component. */

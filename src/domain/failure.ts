@@ -28,6 +28,10 @@ export const FAILURES = {
 export type FailureType = keyof typeof FAILURES;
 export const FAILURE_TYPES = keysOf(FAILURES);
 
+/** What the environment was at, or had just done, when an episode failed of it. */
+export const FAILURE_STAGES = ['build', 'reset', 'step', 'close'] as const;
+export type FailureStage = (typeof FAILURE_STAGES)[number];
+
 /** Failure types that an environment itself may report with a terminated step. */
 export const TERMINATED_FAILURES = [
   'premature_submit',

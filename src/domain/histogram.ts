@@ -36,9 +36,10 @@ export class Histogram {
     return this.#max;
   }
 
-  add(ms: number): void {
-    this.#addTo(bucketOf(ms), 1);
-    this.#sum += ms;
+  /** Adds so many of this length. */
+  add(ms: number, count = 1): void {
+    this.#addTo(bucketOf(ms), count);
+    this.#sum += ms * count;
     if (ms > this.#max) this.#max = ms;
   }
 

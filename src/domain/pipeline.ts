@@ -83,3 +83,33 @@ export const resourcesSchema = z.object({
   tempBytes: z.number().nonnegative().nullable(),
 });
 export type Resources = Readonly<z.infer<typeof resourcesSchema>>;
+
+/** What is in one slot of a worker, and what it uses. Times are ms. */
+export const slotUseSchema = z.object({
+  slot: z.int().nonnegative(),
+  /** `free`: no episode; `ready`: its observation waits for the policy; else what its environment is waited for. */
+  stage: z.enum(['free', 'ready', 'reset', 'step']),
+  /** How long that environment has been waited for; null while it is not. */
+  waitMs: z.number().nonnegative().nullable(),
+  /** The episode in it, for how long, and its steps so far; null while there is none. */
+  episode: z.string().nullable(),
+  ageMs: z.number().nonnegative().nullable(),
+  steps: z.int().nonnegative().nullable(),
+  /** Cores that its environment's calls took in the newest whole window; what it does while it is waited for is not in it. */
+  cpu: z.number().nonnegative(),
+  /** In its temporary directory, when that was last looked at. */
+  tempBytes: z.number().nonnegative(),
+  /** In its temporary directory; null where the platform does not say. */
+  openFiles: z.int().nonnegative().nullable(),
+});
+export type SlotUse = Readonly<z.infer<typeof slotUseSchema>>;
+
+/** The slots of a worker. `slots` is null when it gave no answer in time; `stuck` is the slot that its main thread is inside of. */
+export const workerSlotsSchema = z.object({
+  worker: z.string(),
+  slots: z.array(slotUseSchema).nullable(),
+  stuck: z
+    .object({ slot: z.int().nonnegative(), stage: z.string(), ms: z.number().nonnegative() })
+    .nullable(),
+});
+export type WorkerSlots = Readonly<z.infer<typeof workerSlotsSchema>>;

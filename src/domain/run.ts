@@ -235,6 +235,8 @@ export const runStatusSchema = z.object({
   pressure: pressureSchema.nullable().default(null),
   /** The oldest in flight, by stage; stages with nothing in flight are left out. */
   stages: z.array(stageAgeSchema).default([]),
+  /** Tasks that were tried again in this attempt, with another seed, after a void episode. */
+  retried: z.int().nonnegative().default(0),
   /** What has stopped coming through; null while all is well. */
   stall: stallSchema.nullable().default(null),
   /** What became of the time of training episodes of this attempt. */

@@ -5,6 +5,8 @@ import { knobNameSchema } from '../domain/knob.ts';
 /** Client → run process, one JSON object a line on the control socket. `who` is recorded: `user@host`. */
 export const controlRequestSchema = z.discriminatedUnion('command', [
   z.object({ id: z.int(), command: z.literal('status') }),
+  /** What is in every slot of every worker. */
+  z.object({ id: z.int(), command: z.literal('slots') }),
   z.object({ id: z.int(), command: z.literal('pause'), who: z.string(), now: z.boolean() }),
   z.object({ id: z.int(), command: z.literal('resume'), who: z.string() }),
   z.object({ id: z.int(), command: z.literal('stop'), who: z.string() }),

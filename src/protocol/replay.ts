@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { TERMINATED_FAILURES } from '../domain/failure.ts';
 import { rewardPartSchema, rewardRuleSchema } from '../domain/reward.ts';
@@ -43,13 +45,18 @@ export const executionSchema = z.object({
   finalLines: z.array(z.string()).nullable(),
   end: executionEndSchema.nullable(),
   /** What went wrong with the environment, at which call, after `steps`; null when nothing did. */
-  broken: z.object({ stage: z.enum(['task', 'reset', 'step']), reason: z.string() }).nullable(),
+  broken: z.object({ stage: z.enum(['build', 'task', 'reset', 'step']), reason: z.string() }).nullable(),
   /** Of the state after the last step; null where it cannot be had. SHA-256, hex. */
   stateHash: z.string().nullable(),
   /** Version that the environment gives itself. */
   envVersion: z.string(),
 });
 export type Execution = Readonly<z.infer<typeof executionSchema>>;
+
+/** Below it are the temporary directories of the environments in a process; whoever started that removes it. */
+export function replayRoot(pid: number): string {
+  return join(tmpdir(), `agentrl-lab-replay-${pid}`);
+}
 
 /** Command → the process that does episodes again: one at a time, each answered before the next is asked for. */
 export const toReplayerSchema = z.object({ type: z.literal('execute'), request: executionRequestSchema });

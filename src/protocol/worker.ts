@@ -1,11 +1,22 @@
 import { z } from 'zod';
 import { assignmentSchema, episodeSummarySchema } from '../domain/episode.ts';
 import { histogramDataSchema } from '../domain/histogram.ts';
+import { PIPELINE_STAGES, resourcesSchema, slotUseSchema } from '../domain/pipeline.ts';
 import { policySpecSchema } from '../domain/policy-spec.ts';
 import { PROVIDERS } from '../domain/provider.ts';
 import { rewardRuleSchema } from '../domain/reward.ts';
 import { catalogSchema } from '../domain/task.ts';
 import { helloSchema } from './version.ts';
+
+/** What a worker and its slots may use. */
+const workerLimitsSchema = z.object({
+  /** Resident memory; null: a share of the host's, among so many workers. */
+  memoryMiB: z.number().positive().nullable(),
+  hostWorkers: z.int().positive(),
+  slotTempBytes: z.number().positive(),
+  openFiles: z.int().positive(),
+});
+export type WorkerLimits = Readonly<z.infer<typeof workerLimitsSchema>>;
 
 export const workerSettingsSchema = z.object({
   worker: z.int().nonnegative(),
@@ -27,13 +38,15 @@ export const workerSettingsSchema = z.object({
   episodeTimeoutMs: z.int().positive(),
   /** Bytes of finished episodes that may wait for their acknowledgement before stepping stops. */
   unackedBytes: z.int().positive(),
+  /** Absent: none are enforced. */
+  limits: workerLimitsSchema.optional(),
 });
 export type WorkerSettings = Readonly<z.infer<typeof workerSettingsSchema>>;
 
 /**
  * Run process → worker. `weights` carries attachment `weights` (float32, trainer/policy's order).
  * `hold` stops stepping at once and keeps every slot where it is; `go` continues. `pace` is the part of the steps per second
- * that it could make, 1 until it is told otherwise.
+ * that it could make, 1 until it is told otherwise. `slots` asks what is in each.
  */
 export const toWorkerSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('start'), settings: workerSettingsSchema }),
@@ -43,6 +56,7 @@ export const toWorkerSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('go') }),
   z.object({ type: z.literal('pace'), fraction: z.number().positive().max(1) }),
   z.object({ type: z.literal('ack'), bytes: z.int().nonnegative() }),
+  z.object({ type: z.literal('slots') }),
   z.object({ type: z.literal('stop') }),
 ]);
 export type ToWorker = Readonly<z.infer<typeof toWorkerSchema>>;
@@ -68,6 +82,39 @@ const workerMeasureSchema = z.object({
 });
 export type WorkerMeasure = Readonly<z.infer<typeof workerMeasureSchema>>;
 
+/** A stage of the pipeline as a worker sees it. */
+const workerStageSchema = z.object({
+  stage: z.enum(PIPELINE_STAGES),
+  /** How long the oldest has been in it, ms; 0 when nothing is. */
+  ageMs: z.number().nonnegative(),
+  count: z.int().nonnegative(),
+  /** Where the oldest is, if it is in a slot. */
+  slot: z.int().nonnegative().nullable(),
+  /** How long those were in it that left it since the last report. */
+  seen: histogramDataSchema,
+});
+export type WorkerStage = Readonly<z.infer<typeof workerStageSchema>>;
+
+/** A slot that uses far more than its peers. */
+const slotDriftSchema = z.object({
+  slot: z.int().nonnegative(),
+  figure: z.enum(['cpuMs', 'tempBytes', 'openFiles']),
+  value: z.number(),
+  /** The median of all slots of the worker. */
+  median: z.number(),
+});
+export type SlotDrift = Readonly<z.infer<typeof slotDriftSchema>>;
+
+/** What the watchdogs want to know of a worker. */
+const workerWatchSchema = z.object({
+  stages: z.array(workerStageSchema),
+  /** Of the weights that it has; -1 before the first. */
+  policyVersion: z.int().min(-1),
+  resources: resourcesSchema,
+  drifts: z.array(slotDriftSchema),
+});
+export type WorkerWatchReport = Readonly<z.infer<typeof workerWatchSchema>>;
+
 /** Where a worker's time went since its last report, in ms, and what it did meanwhile. */
 export const workerReportSchema = z.object({
   steps: z.int().nonnegative(),
@@ -80,6 +127,7 @@ export const workerReportSchema = z.object({
   busySlots: z.int().nonnegative(),
   rssMiB: z.number(),
   measure: workerMeasureSchema.optional(),
+  watch: workerWatchSchema.optional(),
 });
 export type WorkerReport = Readonly<z.infer<typeof workerReportSchema>>;
 
@@ -106,5 +154,6 @@ export const fromWorkerSchema = z.discriminatedUnion('type', [
     bootstrapValue: z.number().nullable(),
   }),
   z.object({ type: z.literal('report'), report: workerReportSchema }),
+  z.object({ type: z.literal('slots'), slots: z.array(slotUseSchema) }),
 ]);
 export type FromWorker = Readonly<z.infer<typeof fromWorkerSchema>>;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Environment, EnvironmentDefinition, Eventual } from '../../envs/contract.ts';
+import type { Environment, EnvironmentDefinition, Eventual, SlotResources } from '../../envs/contract.ts';
 import { environmentSeed } from '../domain/episode-seed.ts';
 import { errorText } from '../domain/error.ts';
 import type { Observation } from '../domain/space.ts';
@@ -12,7 +12,13 @@ import { createPenaltyTracker } from '../rewards/penalties.ts';
 /** A call to the environment: told to whoever watches that it ends. */
 export type Watch = <T>(stage: 'reset' | 'step', call: () => T) => T;
 
-type Stage = 'task' | 'reset' | 'step';
+/** What is around the environment. */
+export interface Surroundings {
+  readonly watch?: Watch;
+  readonly resources?: SlotResources;
+}
+
+type Stage = 'build' | 'task' | 'reset' | 'step';
 
 /**
  * Does an episode again: builds its environment, sets it up with the episode's task and seed, and takes the recorded actions one
@@ -22,9 +28,9 @@ type Stage = 'task' | 'reset' | 'step';
 export async function executeActions(
   definition: EnvironmentDefinition,
   request: ExecutionRequest,
-  watch: Watch = (_stage, call) => call(),
+  surroundings: Surroundings = {},
 ): Promise<Execution> {
-  const execution = new Executing(definition, request, watch);
+  const execution = new Executing(definition, request, surroundings);
   await execution.run();
   return execution.result();
 }
@@ -33,23 +39,25 @@ class Executing {
   readonly #definition: EnvironmentDefinition;
   readonly #request: ExecutionRequest;
   readonly #watch: Watch;
+  readonly #resources: SlotResources | undefined;
   readonly #steps: ExecutedStep[] = [];
-  #stage: Stage = 'task';
+  #stage: Stage = 'build';
   #finalLines: string[] | null = null;
   #end: Execution['end'] = null;
   #broken: Execution['broken'] = null;
   #stateHash: string | null = null;
 
-  constructor(definition: EnvironmentDefinition, request: ExecutionRequest, watch: Watch) {
+  constructor(definition: EnvironmentDefinition, request: ExecutionRequest, surroundings: Surroundings) {
     this.#definition = definition;
     this.#request = request;
-    this.#watch = watch;
+    this.#watch = surroundings.watch ?? ((_stage, call) => call());
+    this.#resources = surroundings.resources;
   }
 
   async run(): Promise<void> {
     let environment: Environment | null = null;
     try {
-      environment = this.#definition.create(this.#request.env.options);
+      environment = this.#definition.create(this.#request.env.options, this.#resources);
       await this.#act(environment);
       this.#stateHash = hashOf(environment.getState());
     } catch (thrown) {
@@ -77,6 +85,7 @@ class Executing {
     const { seed, task: ref, actions, rewards } = this.#request;
     const aggregator = createAggregator(rewards);
     const penalties = createPenaltyTracker();
+    this.#stage = 'task';
     const task = this.#definition.createTask(ref);
     this.#stage = 'reset';
     let seen: Observation = await this.#call('reset', () => environment.reset(task, environmentSeed(seed)));

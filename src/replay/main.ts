@@ -1,3 +1,5 @@
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
 import { findEnvironment } from '../../envs/registry.ts';
 import { errorWithHint } from '../domain/error.ts';
 import { connectToParent } from '../protocol/child.ts';
@@ -5,6 +7,7 @@ import { type Lifeline, startLifeline } from '../protocol/lifeline.ts';
 import {
   type ExecutionRequest,
   type FromReplayer,
+  replayRoot,
   type ToReplayer,
   toReplayerSchema,
 } from '../protocol/replay.ts';
@@ -24,7 +27,8 @@ const connection = connectToParent<ToReplayer, FromReplayer>({
 });
 
 async function execute(request: ExecutionRequest): Promise<void> {
-  lifeline ??= startLifeline(request.stepTimeoutMs);
+  const root = replayRoot(process.pid);
+  lifeline ??= startLifeline({ limitMs: request.stepTimeoutMs, tempRoot: root });
   const watching = lifeline;
   const watch: Watch = (stage, call) => {
     watching.begin(0, stage);
@@ -34,9 +38,18 @@ async function execute(request: ExecutionRequest): Promise<void> {
       watching.end();
     }
   };
+  let directory: string | null = null;
+  const tempDirectory = (): string => {
+    if (directory === null) {
+      mkdirSync(root, { recursive: true });
+      directory = mkdtempSync(join(root, 'env-'));
+    }
+    return directory;
+  };
   try {
     const definition = await findEnvironment(request.env.name);
-    connection.send({ type: 'executed', execution: await executeActions(definition, request, watch) });
+    const execution = await executeActions(definition, request, { watch, resources: { tempDirectory } });
+    connection.send({ type: 'executed', execution });
   } catch (thrown) {
     connection.send({ type: 'refused', reason: errorWithHint(thrown) });
   }

@@ -11,7 +11,7 @@ import type { WorkerPoolOptions } from './worker-pool.ts';
 
 /** What the config means for every worker, whatever its number and host. */
 export function workerSettings(config: Config): Omit<WorkerSettings, 'worker' | 'host' | 'slots'> {
-  const { sampling, env, policy, rewards } = config;
+  const { sampling, env, policy, rewards, supervision } = config;
   return {
     env,
     policy,
@@ -24,6 +24,12 @@ export function workerSettings(config: Config): Omit<WorkerSettings, 'worker' | 
     stepTimeoutMs: sampling.stepTimeoutMs,
     episodeTimeoutMs: sampling.episodeTimeoutMs,
     unackedBytes: sampling.unackedMiB * 2 ** 20,
+    limits: {
+      memoryMiB: supervision.workerMemoryMiB,
+      hostWorkers: 1,
+      slotTempBytes: supervision.slotTempMiB * 2 ** 20,
+      openFiles: supervision.workerOpenFiles,
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import { hostname, userInfo } from 'node:os';
 import { z } from 'zod';
 import { errorText, LabError } from '../domain/error.ts';
 import type { KnobName } from '../domain/knob.ts';
+import { type WorkerSlots, workerSlotsSchema } from '../domain/pipeline.ts';
 import {
   type KnobChange,
   knobChangeSchema,
@@ -18,6 +19,8 @@ import { readSocketLines } from '../protocol/lines.ts';
 /** A client of one live run. Every call fails with `run-not-live` once the run is gone. */
 export interface ControlClient {
   status(): Promise<RunStatus>;
+  /** What is in every slot of every worker. */
+  slots(): Promise<WorkerSlots[]>;
   /** Soft: episodes in flight are finished first. `now`: every slot stays where it is. */
   pause(now: boolean): Promise<void>;
   resume(): Promise<void>;
@@ -86,6 +89,7 @@ export async function connectControl(manifest: RunManifest): Promise<ControlClie
 
   return {
     status: async () => runStatusSchema.parse(await request({ command: 'status' })),
+    slots: async () => z.array(workerSlotsSchema).parse(await request({ command: 'slots' })),
     pause: async (now) => void (await request({ command: 'pause', who, now })),
     resume: async () => void (await request({ command: 'resume', who })),
     stop: async () => void (await request({ command: 'stop', who })),

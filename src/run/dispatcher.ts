@@ -18,6 +18,8 @@ export interface DispatcherOptions {
   readonly evaluationEpisodes: number;
   /** Seconds in which episodes may move on. */
   readonly clock: () => number;
+  /** How often a task is tried again, with another seed, after its episode was void. */
+  readonly retries: number;
 }
 
 /** Decides which episode comes next: lost ones first, then those of a running evaluation, else training tasks. */
@@ -44,6 +46,11 @@ export class Dispatcher {
     return this.#scheduler.inFlight;
   }
 
+  /** Tasks that were given out again after a void episode. */
+  get retried(): number {
+    return this.#scheduler.retried;
+  }
+
   get evaluating(): boolean {
     return this.#round !== null;
   }
@@ -66,7 +73,9 @@ export class Dispatcher {
   next(worker: number, iteration: number, training: boolean): Assignment | null {
     if (this.#curriculum === null) return null;
     if (this.#round !== null) {
-      const again = this.#scheduler.reassign(worker, 'eval');
+      const again =
+        this.#scheduler.reassign(worker, 'eval') ??
+        this.#scheduler.assignVariant(worker, 'eval', this.#roundIteration);
       if (again !== null) return again;
       const plan = this.#plans.shift();
       if (plan === undefined) return null;
@@ -75,6 +84,7 @@ export class Dispatcher {
     if (!training) return null;
     return (
       this.#scheduler.reassign(worker, 'train') ??
+      this.#scheduler.assignVariant(worker, 'train', iteration) ??
       this.#scheduler.assign(
         { task: this.#curriculum.next(), phase: 'train', mode: 'sampled', iteration },
         worker,
@@ -84,9 +94,13 @@ export class Dispatcher {
 
   /** Takes note of a delivered episode. False for one that is not in flight at that worker: a duplicate. */
   complete(summary: EpisodeSummary, worker: number): boolean {
+    const isVoid = summary.trust === 'void';
+    // Another one comes in its place: the curriculum has as many of each family as it drew, the evaluation as it planned.
+    const isRetried = isVoid && this.#scheduler.retry(summary.id, worker, this.#options.retries);
     if (!this.#scheduler.complete(summary.id, worker)) return false;
-    if (summary.phase === 'eval') this.#round?.add(summary);
-    else if (summary.trust !== 'void') this.#curriculum?.observe(summary.task.family, summary.success);
+    if (summary.phase === 'eval') {
+      if (!isRetried) this.#round?.add(summary);
+    } else if (!isVoid) this.#curriculum?.observe(summary.task.family, summary.success);
     return true;
   }
 

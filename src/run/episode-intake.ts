@@ -21,10 +21,16 @@ export class EpisodeIntake {
   readonly #options: EpisodeIntakeOptions;
   #waiting: ReceivedEpisode[] = [];
   #scheduled = false;
+  #newestWrite: { readonly ms: number; readonly endedAt: number } | null = null;
 
   constructor(store: RunStore, options: EpisodeIntakeOptions) {
     this.#store = store;
     this.#options = options;
+  }
+
+  /** How long the newest write took, and when it ended (ms since the epoch), whether or not it worked; null before the first. */
+  get newestWrite(): { readonly ms: number; readonly endedAt: number } | null {
+    return this.#newestWrite;
   }
 
   add(episode: ReceivedEpisode): void {
@@ -46,6 +52,7 @@ export class EpisodeIntake {
   flush(): boolean {
     if (this.#waiting.length === 0) return true;
     const batch = this.#waiting;
+    const started = performance.now();
     try {
       this.#store.appendEpisodes(
         batch.map(({ summary, attachments }) => ({ summary, body: attachments['body'] ?? EMPTY_BODY })),
@@ -57,6 +64,8 @@ export class EpisodeIntake {
           : new LabError('store-failed', { message: errorText(thrown), cause: thrown }),
       );
       return false;
+    } finally {
+      this.#newestWrite = { ms: performance.now() - started, endedAt: Date.now() };
     }
     this.#waiting = [];
     this.#options.onStored(batch);

@@ -1,5 +1,5 @@
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
-import type { FailureType } from '../domain/failure.ts';
+import type { FailureStage, FailureType } from '../domain/failure.ts';
 import type { LifelineNews } from '../protocol/lifeline.ts';
 
 /** Where an episode was lost, and why it is not tried again. */
@@ -8,13 +8,15 @@ export interface EpisodeLoss {
   readonly worker: number;
   readonly failure: FailureType;
   readonly detail: string;
+  /** Null where nobody can say. */
+  readonly stage: FailureStage | null;
   /** How long it is known to have lasted, ms. */
   readonly ms: number;
 }
 
 /** The record of an episode that was lost with its worker, and will not be tried again: void, with no steps to show. */
 export function lostEpisode(assignment: Assignment, loss: EpisodeLoss): EpisodeSummary {
-  const { host, worker, failure, detail, ms } = loss;
+  const { host, worker, failure, detail, stage, ms } = loss;
   return {
     ...assignment,
     host,
@@ -32,6 +34,7 @@ export function lostEpisode(assignment: Assignment, loss: EpisodeLoss): EpisodeS
     success: false,
     failure,
     failureDetail: detail,
+    failureStage: stage,
     trust: 'void',
     reward: null,
     components: {},
@@ -40,16 +43,24 @@ export function lostEpisode(assignment: Assignment, loss: EpisodeLoss): EpisodeS
 }
 
 /** What the episode that ended its worker failed of. */
-export function culpritFailure({
-  kind,
-  stage,
-  ms,
-}: LifelineNews): Pick<EpisodeLoss, 'failure' | 'detail' | 'ms'> {
-  return kind === 'left'
-    ? { failure: 'env_crash', detail: `the environment ended its process in ${stage}`, ms }
-    : {
-        failure: 'env_timeout',
-        detail: `the environment's ${stage} did not end within ${ms} ms; its worker was killed`,
-        ms,
-      };
+export function culpritFailure(
+  { kind, stage, ms, memoryMiB }: LifelineNews,
+  reason: string,
+): Omit<EpisodeLoss, 'host' | 'worker'> {
+  switch (kind) {
+    case 'left':
+      return { failure: 'env_crash', detail: `the environment ended its process in ${stage}`, stage, ms };
+    case 'memory':
+    case 'grew': {
+      const end = kind === 'memory' ? 'its worker was killed' : `its worker ended: ${reason}`;
+      const detail = `memory climbed to ${memoryMiB} MiB during the environment's ${stage}; ${end}`;
+      return { failure: 'env_crash', detail, stage, ms };
+    }
+    case 'stuck':
+    case 'busy':
+    case 'ended': {
+      const detail = `the environment's ${stage} did not end within ${ms} ms; its worker was killed`;
+      return { failure: 'env_timeout', detail, stage, ms };
+    }
+  }
 }

@@ -49,9 +49,9 @@ export function findGuilty(
   dispatcher: Pick<Dispatcher, 'find' | 'suspects'>,
 ): Verdict[] {
   const found = culprit === null || culprit.subject < 1 ? null : dispatcher.find(episodeId(culprit.subject));
-  if (culprit !== null && found !== null) return [[found, culpritFailure(culprit)]];
+  if (culprit !== null && found !== null) return [[found, culpritFailure(culprit, reason)]];
   const detail = `${MOST_DEATHS} workers died with it; the last one ${reason}`;
   return dispatcher
     .suspects(worker, MOST_DEATHS)
-    .map((assignment) => [assignment, { failure: 'env_crash', detail, ms: 0 }]);
+    .map((assignment) => [assignment, { failure: 'env_crash', detail, stage: null, ms: 0 }]);
 }

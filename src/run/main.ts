@@ -100,6 +100,8 @@ async function answer(run: Run, request: ControlRequest): Promise<unknown> {
   switch (request.command) {
     case 'status':
       return run.status();
+    case 'slots':
+      return await run.slots();
     case 'pause':
       return run.pause(request.who, request.now);
     case 'resume':

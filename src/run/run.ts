@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { errorWithHint } from '../domain/error.ts';
 import type { KnobName } from '../domain/knob.ts';
+import type { WorkerSlots } from '../domain/pipeline.ts';
 import type { KnobChange, Preview, RunStatus } from '../domain/run.ts';
 import type { UpdateMetrics, UpdateSpot } from '../protocol/trainer.ts';
 import { BackPressure, flowRules } from './back-pressure.ts';
@@ -16,6 +17,7 @@ import { Journal, type JournalOptions } from './journal.ts';
 import { KnobKeeper } from './knob-keeper.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { LostChildren } from './lost-children.ts';
+import { PipelineKeeper } from './pipeline-keeper.ts';
 import { Progress } from './progress.ts';
 import { ProviderNews } from './provider-news.ts';
 import { RejectedUpdates } from './rejected-updates.ts';
@@ -33,6 +35,8 @@ export interface RunOptions extends JournalOptions {
 }
 
 const TICK_MS = 200;
+/** A worker whose main thread is stuck does not answer. */
+const SLOTS_TIMEOUT_MS = 2000;
 /** How long children may take to end by themselves before their process groups are killed. */
 const CHILD_GRACE_MS = 3000;
 /** A tick that comes so late says that the machine or this process was asleep. */
@@ -62,6 +66,7 @@ export class Run {
   readonly #life: Lifecycle;
   readonly #rejected: RejectedUpdates;
   readonly #losses: LostChildren;
+  readonly #pipeline: PipelineKeeper;
   readonly #done: Promise<void>;
   #resolveDone: () => void = () => undefined;
   #closing = false;
@@ -94,6 +99,7 @@ export class Run {
       curriculumState: checkpoint?.curriculum ?? null,
       evaluationEpisodes: config.evaluation.episodes,
       clock: () => this.#pressure.sampledS,
+      retries: config.supervision.retries,
     });
     this.#samples = new SampleFlow(config, this.#progress, this.#journal);
     this.#evaluation = new EvaluationKeeper(this.#dispatcher, this.#progress, this.#journal);
@@ -119,6 +125,14 @@ export class Run {
     });
     this.#workers = this.#createWorkers();
     this.#pressure = new BackPressure(this.#rules, this.#workers, this.#progress);
+    this.#pipeline = new PipelineKeeper({
+      workers: this.#workers,
+      trainer: this.#trainer,
+      queue: this.#samples.queued,
+      intake: this.#intake,
+      journal: this.#journal,
+      ...config.sampling,
+    });
     this.#losses = new LostChildren({
       trainer: this.#trainer,
       workers: this.#workers,
@@ -166,10 +180,15 @@ export class Run {
       children: [...this.#workers.status(), this.#trainer.status()],
       batching: null,
       pressure: this.#pressure.pressure(this.#situation()),
-      stages: [],
-      stall: null,
+      ...this.#pipeline.status(Date.now()),
+      retried: this.#dispatcher.retried,
       waste: this.#samples.waste,
     };
+  }
+
+  /** What is in every slot. */
+  async slots(): Promise<WorkerSlots[]> {
+    return await this.#workers.slots(SLOTS_TIMEOUT_MS);
   }
 
   /** Soft: what is in flight is finished, then all rest. `now`: every slot and the trainer stop where they are. */
@@ -262,6 +281,7 @@ export class Run {
       },
       onRoom: () => this.#advance(),
       onEpisode: (worker, episode) => this.#intake.add({ ...episode, worker }),
+      onReport: (worker, report) => this.#pipeline.report(worker, report, Date.now()),
       onLost: (worker, loss) => {
         if (this.#closing) return;
         this.#losses.worker(worker, loss);
@@ -358,13 +378,23 @@ export class Run {
   }
 
   #tick(): void {
-    const asleep = Date.now() - this.#lastTick > ASLEEP_MS;
-    this.#lastTick = Date.now();
+    const now = Date.now();
+    const sinceMs = now - this.#lastTick;
+    const asleep = sinceMs > ASLEEP_MS;
+    this.#lastTick = now;
     this.#workers.checkHeartbeats(asleep);
     this.#trainer.checkHeartbeat(asleep);
     const { minutes } = this.#config.stop;
     if (minutes !== null && this.#progress.elapsedS >= minutes * 60) this.#life.finish();
     this.#advance();
+    const { iteration, policyVersion } = this.#progress;
+    const moment = {
+      situation: this.#situation(),
+      held: this.#workers.held,
+      iteration: iteration + 1,
+      policyVersion,
+    };
+    this.#pipeline.tick(moment, now, asleep ? sinceMs : 0);
   }
 
   #situation(): Situation {

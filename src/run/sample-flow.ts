@@ -31,7 +31,7 @@ export class SampleFlow {
   }
 
   /** Steps and bytes that wait for an update. */
-  get queued(): Pick<SampleQueue, 'steps' | 'bytes'> {
+  get queued(): Pick<SampleQueue, 'steps' | 'bytes' | 'oldest'> {
     return this.#queue;
   }
 

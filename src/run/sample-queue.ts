@@ -7,6 +7,8 @@ export interface QueuedSamples {
   readonly header: SamplesHeader;
   readonly tensors: Attachments;
   readonly bytes: number;
+  /** When it came, ms since the epoch. */
+  readonly queuedAt: number;
   /** Policy version of its oldest step. */
   readonly oldestVersion: number;
   /** What became of it. */
@@ -27,6 +29,12 @@ export class SampleQueue {
     return this.#bytes;
   }
 
+  /** How many episodes wait, and since when the oldest does (ms since the epoch); null when there is none. */
+  get oldest(): { readonly count: number; readonly since: number } | null {
+    const [first] = this.#items;
+    return first === undefined ? null : { count: this.#items.length, since: first.queuedAt };
+  }
+
   /** Takes in a trainable episode, but for its body: that is for the store. */
   push({ summary, bootstrapValue, attachments }: DeliveredEpisode): void {
     const { body: _body, ...tensors } = attachments;
@@ -36,6 +44,7 @@ export class SampleQueue {
     this.#items.push({
       header: { id, steps, terminated, bootstrapValue },
       ...own,
+      queuedAt: Date.now(),
       oldestVersion: firstPolicyVersion,
       outcome: { reward, success, truncated, trust, wallMs },
     });

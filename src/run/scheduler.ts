@@ -16,6 +16,13 @@ interface InFlight {
   readonly since: number;
 }
 
+/** A task to be tried again with another seed. */
+interface Variant {
+  readonly plan: Plan;
+  readonly attempt: number;
+  readonly failures: number;
+}
+
 /**
  * Numbers episodes, knows which worker has which, and gives lost ones out again under the same id. An episode is
  * complete once: a second delivery of the same id is refused.
@@ -27,6 +34,11 @@ export class Scheduler {
   #lost: Assignment[] = [];
   /** Workers that died, nobody knows of what, while they had the episode. */
   readonly #deaths = new Map<EpisodeId, number>();
+  /** Tasks that came to nothing and are to be tried again, oldest first. */
+  readonly #variants: Variant[] = [];
+  /** How often the task of an episode in flight came to nothing before; only where it did. */
+  readonly #failures = new Map<EpisodeId, number>();
+  #retried = 0;
 
   readonly #clock: () => number;
 
@@ -44,14 +56,19 @@ export class Scheduler {
     return this.#inFlight.size;
   }
 
+  /** Tasks that were given out again after they came to nothing. */
+  get retried(): number {
+    return this.#retried;
+  }
+
   /** Gives a new episode to a worker. */
-  assign(plan: Plan, worker: number): Assignment {
+  assign(plan: Plan, worker: number, attempt = 1): Assignment {
     const id = episodeId(++this.#sequence);
     const assignment: Assignment = {
       ...plan,
       id,
       seed: plan.seed ?? deriveSeed(this.#seed, 'episode', this.#sequence),
-      attempt: 1,
+      attempt,
     };
     this.#inFlight.set(id, { assignment, worker, since: this.#clock() });
     return assignment;
@@ -67,12 +84,41 @@ export class Scheduler {
     return assignment;
   }
 
+  /**
+   * An episode in flight at a worker turned out void: its task shall be tried again, with another seed and under another id,
+   * unless it came to nothing `most` times before. To be called before `complete`. Returns whether it will be.
+   */
+  retry(id: EpisodeId, worker: number, most: number): boolean {
+    const entry = this.#inFlight.get(id);
+    const failures = this.#failures.get(id) ?? 0;
+    if (entry?.worker !== worker || failures >= most) return false;
+    const { task, phase, mode, iteration, attempt } = entry.assignment;
+    this.#variants.push({
+      plan: { task, phase, mode, iteration },
+      attempt: attempt + 1,
+      failures: failures + 1,
+    });
+    return true;
+  }
+
+  /** Gives a task of this phase that is to be tried again to a worker, for this iteration; null if there is none. */
+  assignVariant(worker: number, phase: Assignment['phase'], iteration: number): Assignment | null {
+    const at = this.#variants.findIndex(({ plan }) => plan.phase === phase);
+    const [variant] = at < 0 ? [] : this.#variants.splice(at, 1);
+    if (variant === undefined) return null;
+    this.#retried++;
+    const assignment = this.assign({ ...variant.plan, iteration }, worker, variant.attempt);
+    this.#failures.set(assignment.id, variant.failures);
+    return assignment;
+  }
+
   /** A worker delivered this episode. Returns false for one that is not in flight there: a duplicate, to be ignored. */
   complete(id: EpisodeId, worker: number): boolean {
     const entry = this.#inFlight.get(id);
     if (entry === undefined || entry.worker !== worker) return false;
     this.#inFlight.delete(id);
     this.#deaths.delete(id);
+    this.#failures.delete(id);
     return true;
   }
 

@@ -1,5 +1,6 @@
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
 import type { HostSpec } from '../domain/host.ts';
+import type { SlotUse, WorkerSlots } from '../domain/pipeline.ts';
 import type { ChildStatus } from '../domain/run.ts';
 import type { Catalog } from '../domain/task.ts';
 import type { Attachments } from '../protocol/frame.ts';
@@ -47,12 +48,18 @@ export interface WorkerLoss {
   readonly culprit: LifelineNews | null;
 }
 
+/** What the main thread of a worker is at, and since when (ms since the epoch), where it takes long. */
+export type LongCall = Pick<LifelineNews, 'stage' | 'slot'> & { readonly since: number };
+
 interface Member {
   readonly link: ChildLink<ToWorker, FromWorker>;
   readonly settings: WorkerSettings;
   credits: number;
   report: WorkerReport | null;
   culprit: LifelineNews | null;
+  call: LongCall | null;
+  /** Wants to know what is in its slots. */
+  onSlots: ((slots: readonly SlotUse[]) => void) | null;
   provider: string | null;
 }
 
@@ -70,7 +77,14 @@ export class WorkerPool {
     const places = options.hosts.flatMap((host) => Array.from({ length: host.workers }, () => host));
     for (const [index, host] of places.entries()) {
       const slots = Math.floor(options.slots / places.length) + Number(index < options.slots % places.length);
-      const settings = { ...options.settings, worker: index, host: host.name, slots };
+      const { limits } = options.settings;
+      const settings = {
+        ...options.settings,
+        worker: index,
+        host: host.name,
+        slots,
+        limits: limits && { ...limits, hostWorkers: host.workers },
+      };
       this.#members.push(this.#createMember(options, host, settings));
     }
   }
@@ -103,8 +117,18 @@ export class WorkerPool {
       busySlots: link.state === 'ready' ? (report?.busySlots ?? 0) : 0,
       provider,
       rssMiB: report?.rssMiB ?? 0,
-      resources: null,
+      resources: report?.watch?.resources ?? null,
     }));
+  }
+
+  /** They are told to stand still. */
+  get held(): boolean {
+    return this.#pace === 0;
+  }
+
+  /** What the main thread of each worker is inside of, where that takes long; null where it does not. */
+  longCalls(): (LongCall | null)[] {
+    return this.#members.map(({ call }) => call);
   }
 
   /** Environment steps per second over the last seconds, all workers. */
@@ -171,6 +195,11 @@ export class WorkerPool {
     }
   }
 
+  /** What is in the slots of every worker that answers within so many ms. */
+  async slots(timeoutMs: number): Promise<WorkerSlots[]> {
+    return await Promise.all(this.#members.map(async (member) => await askForSlots(member, timeoutMs)));
+  }
+
   ack(worker: number, bytes: number): void {
     this.#members[worker]?.link.send({ type: 'ack', bytes });
   }
@@ -192,6 +221,8 @@ export class WorkerPool {
       credits: 0,
       report: null,
       culprit: null,
+      call: null,
+      onSlots: null,
       provider: null,
       link: new ChildLink<ToWorker, FromWorker>({
         role: 'worker',
@@ -203,13 +234,13 @@ export class WorkerPool {
         onMessage: (message, attachments) => this.#receive(options, member, message, attachments),
         onStderr: (line) => {
           const news = parseLifelineNews(line);
-          if (news?.kind === 'busy') member.link.markAlive();
-          else if (news !== null) member.culprit = news;
-          else options.onStderr(index, line);
+          if (news === null) options.onStderr(index, line);
+          else hear(member, news);
         },
         onLost: (reason, retryMs) => {
           const { culprit } = member;
           member.culprit = null;
+          member.call = null;
           member.credits = 0;
           member.report = null;
           member.provider = null;
@@ -248,12 +279,42 @@ export class WorkerPool {
       }
       case 'report':
         member.report = message.report;
+        member.call = null;
         this.#recent.push({ time: Date.now(), steps: message.report.steps });
         this.#forgetOld();
         options.onReport?.(settings.worker, message.report);
+        break;
+      case 'slots':
+        member.onSlots?.(message.slots);
         break;
       case 'hello':
         break;
     }
   }
+}
+
+/** Takes note of what the watching thread of a worker says. */
+function hear(member: Member, news: LifelineNews): void {
+  const { kind, stage, slot, ms } = news;
+  member.link.markAlive();
+  if (kind === 'busy') member.call = { stage, slot, since: Date.now() - ms };
+  else if (kind === 'ended') {
+    member.call = null;
+    // It climbed, and nothing came of it.
+    if (member.culprit?.kind === 'grew') member.culprit = null;
+  } else member.culprit = news;
+}
+
+async function askForSlots(member: Member, timeoutMs: number): Promise<WorkerSlots> {
+  const slots = await new Promise<readonly SlotUse[] | null>((resolve) => {
+    const timer = setTimeout(() => resolve(null), member.link.state === 'ready' ? timeoutMs : 0);
+    member.onSlots = (answer) => {
+      clearTimeout(timer);
+      resolve(answer);
+    };
+    member.link.send({ type: 'slots' });
+  });
+  const { call, link } = member;
+  const stuck = call === null ? null : { slot: call.slot, stage: call.stage, ms: Date.now() - call.since };
+  return { worker: link.name, slots: slots === null ? null : [...slots], stuck };
 }

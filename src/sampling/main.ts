@@ -5,7 +5,9 @@ import { connectToParent } from '../protocol/child.ts';
 import { startLifeline } from '../protocol/lifeline.ts';
 import { type FromWorker, type ToWorker, toWorkerSchema, type WorkerSettings } from '../protocol/worker.ts';
 import { Measure, measureEnvironment } from './measure.ts';
+import { removeAbandoned, TempDirectories, tempRoot } from './temp-directories.ts';
 import { SamplingWorker } from './worker.ts';
+import { memoryLimitMiB } from './worker-watch.ts';
 
 /** Entry of a worker process: see src/protocol/worker.ts for what it is told and what it says. */
 
@@ -52,11 +54,18 @@ async function loadEnvironment({ env }: WorkerSettings): Promise<EnvironmentDefi
 async function start(settings: WorkerSettings): Promise<void> {
   const definition = await loadEnvironment(settings);
   if (definition === null) return;
+  for (const name of removeAbandoned())
+    process.stderr.write(`removed ${name}, left by a process that was killed\n`);
   const created = await createWorker(settings, definition);
   if (created === null) return;
   worker = created;
   setInterval(() => {
     created.checkDeadlines();
+    const reason = created.exhausted();
+    if (reason !== null) {
+      process.stderr.write(`${reason}\n`);
+      process.exit(1);
+    }
     connection.send({ type: 'report', report: created.report() });
   }, REPORT_INTERVAL_MS).unref();
   const { provider, fellBackFrom } = created.engine;
@@ -74,12 +83,23 @@ async function createWorker(
   definition: EnvironmentDefinition,
 ): Promise<SamplingWorker | null> {
   const measure = settings.actor === 'random' ? new Measure() : undefined;
+  const root = tempRoot();
+  const directories = new TempDirectories(root);
+  process.on('exit', () => directories.close());
+  const { slots, stepTimeoutMs, limits } = settings;
+  const lifeline = startLifeline({
+    limitMs: stepTimeoutMs,
+    slots,
+    tempRoot: root,
+    ...(limits === undefined ? {} : { memoryLimitMiB: memoryLimitMiB(limits) }),
+  });
   try {
     return await SamplingWorker.create({
       settings,
       definition: measure === undefined ? definition : measureEnvironment(definition, measure),
       measure,
-      lifeline: startLifeline(settings.stepTimeoutMs),
+      lifeline,
+      directories,
       send: (message, attachments) => connection.send(message, attachments),
     });
   } catch (thrown) {
@@ -118,6 +138,9 @@ async function handle(message: ToWorker, weights: Uint8Array | undefined): Promi
       break;
     case 'ack':
       worker.ack(message.bytes);
+      break;
+    case 'slots':
+      connection.send({ type: 'slots', slots: worker.slotUse() });
       break;
     case 'stop':
       await worker.stop();

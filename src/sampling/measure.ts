@@ -104,7 +104,7 @@ export function measureEnvironment(
     createTask(ref) {
       return measure.callNow('task', () => definition.createTask(ref));
     },
-    create: (options) => measured(definition.create(options), measure),
+    create: (options, resources) => measured(definition.create(options, resources), measure),
   };
 }
 

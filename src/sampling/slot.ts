@@ -3,7 +3,7 @@ import { createEncodingMemory } from '../../trainer/policy/observation-encoder.t
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
 import { environmentSeed, policySeed } from '../domain/episode-seed.ts';
 import { errorText } from '../domain/error.ts';
-import { type FailureType, failureTrust } from '../domain/failure.ts';
+import { type FailureStage, type FailureType, failureTrust } from '../domain/failure.ts';
 import { episodeSequence } from '../domain/id.ts';
 import type { ActionLayout } from '../domain/policy-spec.ts';
 import { createRandom, type RandomStream } from '../domain/random.ts';
@@ -18,6 +18,7 @@ import { createPenaltyTracker, type PenaltyTracker } from '../rewards/penalties.
 import { checkObservation, checkStepResult, checkTask } from './answer-check.ts';
 import { type Decision, EpisodeRecorder } from './episode-recorder.ts';
 import { SampleBuffer, type SampleRow } from './sample-buffer.ts';
+import type { SlotDirectory, TempDirectories } from './temp-directories.ts';
 
 /**
  * `free`: no episode · `ready`: an observation waits for the policy · `busy`: the environment works on a step or reset ·
@@ -39,10 +40,17 @@ export interface SlotContext {
   readonly definition: EnvironmentDefinition;
   readonly layout: ActionLayout;
   readonly lifeline: Lifeline;
+  /** Absent: environments get none. */
+  readonly directories?: TempDirectories | undefined;
+  /** An environment has answered a reset, or a step that it did not answer at once, after so many ms. */
+  readonly onAnswer?: (stage: WaitedStage, ms: number) => void;
   readonly onFinished: (slot: Slot, episode: FinishedEpisode) => void;
   /** The slot waits for the policy: it is `ready` or `closing`. */
   readonly onReady: (slot: Slot) => void;
 }
+
+/** What an environment may be waited for. */
+export type WaitedStage = 'reset' | 'step';
 
 interface Ending {
   readonly terminated: boolean;
@@ -50,8 +58,13 @@ interface Ending {
   readonly success: boolean;
   readonly failure: FailureType | null;
   readonly detail: string | null;
+  readonly stage: FailureStage | null;
 }
 
+const VOID = { terminated: false, truncated: false, success: false } as const;
+const TRUNCATED = { terminated: false, truncated: true, success: false, stage: null } as const;
+/** How long a broken environment may take to close before its directory is removed all the same, ms. */
+const CLOSE_GRACE_MS = 5000;
 /** Characters of an environment's own words that are kept. */
 const MAX_DETAIL = 500;
 
@@ -67,6 +80,9 @@ export class Slot {
   /** The encoder's. */
   readonly memory = createEncodingMemory();
   #env: Environment;
+  /** It has failed, and is closed: the next episode builds another. */
+  #isBroken = false;
+  #directory: SlotDirectory | undefined;
   #state: SlotState = 'free';
   #assignment: Assignment | null = null;
   /** Number of the episode, for the lifeline. */
@@ -81,6 +97,7 @@ export class Slot {
   /** ms for which the episode was held: they count neither as its length nor against its time limit. */
   #stoodStillMs = 0;
   #busySince = 0;
+  #busyStage: WaitedStage = 'reset';
   #firstPolicyVersion = 0;
   #policyVersion = 0;
   /** Counts episodes of this slot, so that a late answer of an abandoned one is recognised. */
@@ -92,7 +109,26 @@ export class Slot {
     this.#aggregator = createAggregator(context.settings.rewards);
     this.#behaviours = createBehaviourTracker(context.settings.rewards);
     this.#samples = new SampleBuffer(context.settings.policy, context.layout, context.settings.maxSteps);
-    this.#env = context.definition.create(context.settings.env.options);
+    this.#env = this.#build();
+  }
+
+  get index(): number {
+    return this.#index;
+  }
+
+  /** What its environment is waited for, and since when (ms since the epoch); null when it is not. */
+  get waiting(): { readonly stage: WaitedStage; readonly since: number } | null {
+    return this.#state === 'busy' ? { stage: this.#busyStage, since: this.#busySince } : null;
+  }
+
+  /** The episode in it, and since when; null when there is none. */
+  get episode(): {
+    readonly id: Assignment['id'];
+    readonly startedAt: number;
+    readonly steps: number;
+  } | null {
+    if (this.#assignment === null) return null;
+    return { id: this.#assignment.id, startedAt: this.#startedAt, steps: this.#recorder.length };
   }
 
   get state(): SlotState {
@@ -137,12 +173,13 @@ export class Slot {
     this.#observation = null;
     this.#history = [];
     this.#random = createRandom(policySeed(assignment.seed));
+    if (this.#isBroken && !this.#guard('build', () => this.#renew())) return;
     this.#guard('reset', () => {
       const task = this.#context.definition.createTask(assignment.task);
       checkTask(task);
       this.#task = task;
       const reset = this.#env.reset(this.#task, environmentSeed(assignment.seed));
-      this.#await(reset, (observation) => this.#observe(observation));
+      this.#awaitReset(reset);
     });
   }
 
@@ -154,14 +191,14 @@ export class Slot {
     // The row's views are overwritten by the next batch: keep it before waiting for anything.
     if (this.#assignment?.phase === 'train') this.#samples.push(row);
     const { lifeline } = this.#context;
-    lifeline.begin(this.#subject, 'step');
+    lifeline.begin(this.#subject, 'step', this.#index);
     try {
       const answer = this.#env.step(decision.action);
       if (answer instanceof Promise)
-        void this.#awaitLater(answer, (result) => this.#afterStep(observation, decision, result));
+        void this.#awaitLater('step', answer, (result) => this.#afterStep(observation, decision, result));
       else this.#afterStep(observation, decision, answer);
     } catch (thrown) {
-      this.fail('env_crash', errorText(thrown));
+      this.fail('env_crash', errorText(thrown), 'step');
     } finally {
       lifeline.end();
     }
@@ -172,19 +209,46 @@ export class Slot {
     this.#finish(value);
   }
 
-  /** Ends the episode for a reason that the policy did not cause, and rebuilds the environment. */
-  fail(failure: FailureType, detail: string): void {
+  /**
+   * Ends the episode for a reason that the policy did not cause, and gives up the environment. `stage`: what that was at; left
+   * out, it gave an observation that cannot be used.
+   */
+  fail(failure: FailureType, detail: string, stage: FailureStage | null = this.#newestStage()): void {
     const text = detail.slice(0, MAX_DETAIL);
-    this.#ending = { terminated: false, truncated: false, success: false, failure, detail: text };
-    this.#rebuild();
+    this.#ending = { ...VOID, failure, detail: text, stage };
+    this.#giveUp();
     this.#finish(null);
   }
 
-  /** Fails the episode if its environment has worked on one answer for too long. */
-  checkDeadline(now: number): void {
-    const { stepTimeoutMs } = this.#context.settings;
-    if (this.#state !== 'busy' || now - this.#busySince < stepTimeoutMs) return;
-    this.fail('env_timeout', `no answer from the environment within ${stepTimeoutMs} ms`);
+  /**
+   * Ends the episode if its environment has worked on one answer for too long, or if the episode's time is up meanwhile. `now`
+   * is ms since the epoch, `heldMs` how long the worker has been held until now.
+   */
+  checkDeadline(now: number, heldMs: number): void {
+    if (this.#state !== 'busy') return;
+    const { stepTimeoutMs, episodeTimeoutMs } = this.#context.settings;
+    const { lifeline } = this.#context;
+    const isStepOver = now - this.#busySince >= stepTimeoutMs;
+    if (!isStepOver && this.#wallMs(now) - heldMs < episodeTimeoutMs) return;
+    // Giving the environment up calls it.
+    lifeline.begin(this.#subject, 'close', this.#index);
+    try {
+      if (isStepOver) {
+        const detail = `no answer from the environment within ${stepTimeoutMs} ms`;
+        this.fail('env_timeout', detail, this.#busyStage);
+      } else this.#timeIsUp();
+    } finally {
+      lifeline.end();
+    }
+  }
+
+  /** Fails the episode, if there is one, and gives up the environment: it uses too much. */
+  evict(detail: string): void {
+    if (this.#isBroken) return;
+    const { lifeline } = this.#context;
+    lifeline.begin(this.#subject, 'close', this.#index);
+    this.fail('sandbox_error', detail, null);
+    lifeline.end();
   }
 
   /** The worker was held for so long; an episode that is under way has stood still. */
@@ -192,41 +256,76 @@ export class Slot {
     if (this.#state !== 'free') this.#stoodStillMs += ms;
   }
 
-  async close(): Promise<void> {
-    this.#generation++;
-    await this.#env.close();
+  /** The whole process stood still for so long, the environment's answers with it. */
+  excuse(ms: number): void {
+    this.stoodStill(ms);
+    this.#busySince += ms;
   }
 
-  #guard(stage: WatchedStage, work: () => void): void {
+  async close(): Promise<void> {
+    this.#generation++;
+    await discard(this.#isBroken ? null : this.#env, this.#directory);
+  }
+
+  /** Returns whether the work came to its end. */
+  #guard(stage: WatchedStage, work: () => void): boolean {
     const { lifeline } = this.#context;
-    lifeline.begin(this.#subject, stage);
+    lifeline.begin(this.#subject, stage, this.#index);
     try {
       work();
+      return true;
     } catch (thrown) {
-      this.fail('env_crash', errorText(thrown));
+      this.fail('env_crash', errorText(thrown), stage);
+      return false;
     } finally {
       lifeline.end();
     }
   }
 
-  #await<T>(answer: Eventual<T>, then: (value: T) => void): void {
-    if (answer instanceof Promise) void this.#awaitLater(answer, then);
-    else then(answer);
+  /** The stage that gave the newest observation. */
+  #newestStage(): FailureStage {
+    return this.#recorder.length === 0 ? 'reset' : 'step';
   }
 
-  async #awaitLater<T>(answer: Promise<T>, then: (value: T) => void): Promise<void> {
+  #awaitReset(answer: Eventual<Observation>): void {
+    if (answer instanceof Promise) {
+      void this.#awaitLater('reset', answer, (observation) => this.#observe(observation));
+      return;
+    }
+    // Once an episode; no step is timed.
+    this.#context.onAnswer?.('reset', Date.now() - this.#startedAt);
+    this.#observe(answer);
+  }
+
+  async #awaitLater<T>(stage: WaitedStage, answer: Promise<T>, then: (value: T) => void): Promise<void> {
     this.#state = 'busy';
     this.#busySince = Date.now();
+    this.#busyStage = stage;
     const generation = this.#generation;
     try {
       const value = await answer;
       // Abandoned meanwhile: the slot has another environment by now.
       if (generation !== this.#generation) return;
-      this.#guard('step', () => then(value));
+      this.#context.onAnswer?.(stage, Date.now() - this.#busySince);
+      this.#guard(stage, () => then(value));
     } catch (thrown) {
       if (generation !== this.#generation) return;
-      this.fail('env_crash', errorText(thrown));
+      this.fail('env_crash', errorText(thrown), stage);
     }
+  }
+
+  /** The episode's limit fires while a step is under way: it ends where it stands, and the environment with it. */
+  #timeIsUp(): void {
+    const { episodeTimeoutMs } = this.#context.settings;
+    const detail = `limit of ${episodeTimeoutMs} ms`;
+    // The policy has no part in a reset.
+    if (this.#busyStage === 'reset')
+      return this.fail('env_timeout', `no reset within the ${detail}`, 'reset');
+    this.#ending = { ...TRUNCATED, failure: 'wall_clock', detail };
+    this.#giveUp();
+    if (this.#assignment?.phase !== 'train' || this.#recorder.length === 0) return this.#finish(null);
+    this.#state = 'closing';
+    this.#context.onReady(this);
   }
 
   #observe(observation: Observation): void {
@@ -272,15 +371,21 @@ export class Slot {
     const { settings } = this.#context;
     if (result.terminated) {
       const failure = result.success ? null : (result.failure ?? 'wrong_result');
-      return { terminated: true, truncated: false, success: result.success, failure, detail: null };
+      return {
+        terminated: true,
+        truncated: false,
+        success: result.success,
+        failure,
+        detail: null,
+        stage: null,
+      };
     }
-    const truncated = { terminated: false, truncated: true, success: false } as const;
     if (this.#recorder.length >= settings.maxSteps) {
-      if (this.#hasLasted()) return { ...truncated, success: true, failure: null, detail: null };
-      return { ...truncated, failure: 'max_steps', detail: `limit of ${settings.maxSteps} steps` };
+      if (this.#hasLasted()) return { ...TRUNCATED, success: true, failure: null, detail: null };
+      return { ...TRUNCATED, failure: 'max_steps', detail: `limit of ${settings.maxSteps} steps` };
     }
     if (this.#wallMs() >= settings.episodeTimeoutMs) {
-      return { ...truncated, failure: 'wall_clock', detail: `limit of ${settings.episodeTimeoutMs} ms` };
+      return { ...TRUNCATED, failure: 'wall_clock', detail: `limit of ${settings.episodeTimeoutMs} ms` };
     }
     return null;
   }
@@ -290,17 +395,27 @@ export class Slot {
     return lasting === true && this.#recorder.length >= maxSteps;
   }
 
-  #wallMs(): number {
-    return Math.max(0, Date.now() - this.#startedAt - this.#stoodStillMs);
+  #wallMs(now = Date.now()): number {
+    return Math.max(0, now - this.#startedAt - this.#stoodStillMs);
   }
 
-  #rebuild(): void {
-    const { definition, settings } = this.#context;
+  #build(): Environment {
+    const { definition, directories, settings } = this.#context;
+    this.#directory = directories?.open(this.#index);
+    return definition.create(settings.env.options, this.#directory);
+  }
+
+  #renew(): void {
+    this.#env = this.#build();
+    this.#isBroken = false;
+  }
+
+  /** Closes the environment; the next episode builds another. */
+  #giveUp(): void {
     this.#generation++;
-    const broken = this.#env;
-    this.#env = definition.create(settings.env.options);
-    // Whatever the broken one says while closing is of no more interest.
-    void closeQuietly(broken);
+    void discard(this.#isBroken ? null : this.#env, this.#directory);
+    this.#directory = undefined;
+    this.#isBroken = true;
   }
 
   #finish(bootstrapValue: number | null): void {
@@ -336,6 +451,7 @@ export class Slot {
       success: ending.success,
       failure: ending.failure,
       failureDetail: ending.detail,
+      failureStage: ending.stage,
       trust,
       reward: trust === 'void' ? null : Object.values(components).reduce((sum, paid) => sum + paid, 0),
       components,
@@ -351,11 +467,15 @@ export class Slot {
   }
 }
 
-/** Whatever a broken environment says while it is closed is of no more interest. */
-async function closeQuietly(environment: Environment): Promise<void> {
+/** Closes an environment and removes what it has. Whatever a broken one says meanwhile is of no more interest. */
+async function discard(environment: Environment | null, directory: SlotDirectory | undefined): Promise<void> {
   try {
-    await environment.close();
+    const timer = new Promise<void>((resolve) => {
+      setTimeout(resolve, CLOSE_GRACE_MS).unref();
+    });
+    await Promise.race([environment?.close(), timer]);
   } catch {
     // It is given up already.
   }
+  await directory?.remove();
 }

@@ -1,6 +1,7 @@
 import type { EnvironmentDefinition } from '../../envs/contract.ts';
 import { createPolicy, type Policy } from '../../trainer/policy/inference.ts';
 import type { Assignment } from '../domain/episode.ts';
+import type { SlotUse } from '../domain/pipeline.ts';
 import { actionLayout } from '../domain/policy-spec.ts';
 import type { Attachments } from '../protocol/frame.ts';
 import type { Lifeline } from '../protocol/lifeline.ts';
@@ -10,11 +11,15 @@ import type { Measure } from './measure.ts';
 import { Pacer } from './pacer.ts';
 import { createRandomActor } from './random-actor.ts';
 import { type FinishedEpisode, Slot } from './slot.ts';
+import type { TempDirectories } from './temp-directories.ts';
+import { WorkerWatch } from './worker-watch.ts';
 
 export interface WorkerOptions {
   readonly settings: WorkerSettings;
   readonly definition: EnvironmentDefinition;
   readonly lifeline: Lifeline;
+  /** Absent: environments get no temporary directories. */
+  readonly directories?: TempDirectories | undefined;
   /** Absent: nothing is measured beyond the sums of every report. */
   readonly measure?: Measure | undefined;
   readonly send: (message: FromWorker, attachments?: Attachments) => void;
@@ -30,6 +35,7 @@ const LOOKAHEAD = 1 / 8;
 export class SamplingWorker {
   readonly #options: WorkerOptions;
   readonly #policy: Policy;
+  readonly #watch: WorkerWatch;
   readonly #slots: Slot[] = [];
   /** Slots without an episode. */
   readonly #free: Slot[] = [];
@@ -52,6 +58,9 @@ export class SamplingWorker {
   private constructor(options: WorkerOptions, policy: Policy) {
     this.#options = options;
     this.#policy = policy;
+    const { lifeline, directories, settings } = options;
+    const { slots, limits } = settings;
+    this.#watch = new WorkerWatch({ slots, limits, lifeline, directories }, Date.now());
   }
 
   /** Builds every slot before the first episode, and loads the policy. */
@@ -73,6 +82,8 @@ export class SamplingWorker {
           definition: options.definition,
           layout,
           lifeline: options.lifeline,
+          directories: options.directories,
+          onAnswer: (stage, ms) => worker.#watch.answered(stage, ms),
           onFinished: (freed, episode) => {
             worker.#free.push(freed);
             worker.#deliver(episode);
@@ -132,6 +143,7 @@ export class SamplingWorker {
 
   ack(bytes: number): void {
     this.#unacked -= bytes;
+    this.#watch.acknowledged(bytes);
     this.#wake();
   }
 
@@ -144,6 +156,16 @@ export class SamplingWorker {
       busySlots: this.#slots.length - this.#free.length,
       rssMiB: process.memoryUsage.rss() / 2 ** 20,
       measure: this.#options.measure?.take(),
+      watch: this.#watch.take(
+        {
+          slots: this.#slots,
+          freeSlots: this.#free.length,
+          queued: this.#queue.length,
+          held: this.#held,
+          policyVersion: this.#policyVersion,
+        },
+        Date.now(),
+      ),
     };
     this.#steps = 0;
     this.#calls = 0;
@@ -151,10 +173,33 @@ export class SamplingWorker {
     return report;
   }
 
-  /** Fails the episodes whose environments have not answered in time. */
+  /** Fails the episodes whose environments have not answered in time, and those whose slots use too much. */
   checkDeadlines(): void {
     const now = Date.now();
-    for (const slot of this.#slots) slot.checkDeadline(now);
+    const stoodStillMs = this.#watch.look(now);
+    if (stoodStillMs > 0) for (const slot of this.#slots) slot.excuse(stoodStillMs);
+    if (this.#held) this.#heldSince += stoodStillMs;
+    const heldMs = this.#held ? now - this.#heldSince : 0;
+    for (const slot of this.#slots) slot.checkDeadline(now, heldMs);
+    for (const { slot, detail } of this.#watch.overLimit(this.#slots)) this.#evict(slot, detail);
+  }
+
+  /** What is in every slot, and what it uses. */
+  slotUse(): SlotUse[] {
+    return this.#watch.slotUse(this.#slots, Date.now());
+  }
+
+  /** Why this process cannot go on: it uses too much, and no slot can be blamed for it. Null while it can. */
+  exhausted(): string | null {
+    return this.#watch.exhausted();
+  }
+
+  /** Fails the episode of a slot that uses too much; one whose batch is in flight is taken at another look. */
+  #evict(slot: Slot, detail: string): void {
+    const at = this.#ready.indexOf(slot);
+    if (at < 0 && (slot.state === 'ready' || slot.state === 'closing')) return;
+    if (at >= 0) this.#ready.splice(at, 1);
+    slot.evict(detail);
   }
 
   /** Ends the loop after the batch in flight, and closes every environment. */
@@ -178,7 +223,10 @@ export class SamplingWorker {
         this.#times.idleMs += performance.now() - idleSince;
         continue;
       }
-      const times = await batch.run(ready, this.#policy, this.#policyVersion);
+      const times = await this.#watch.call(
+        ready.length,
+        async () => await batch.run(ready, this.#policy, this.#policyVersion),
+      );
       this.#steps += ready.length;
       this.#calls++;
       this.#pacer.stepped(ready.length);
@@ -234,6 +282,7 @@ export class SamplingWorker {
     let bytes = body.byteLength;
     for (const tensor of Object.values(tensors ?? {})) bytes += tensor.byteLength;
     this.#unacked += bytes;
+    this.#watch.sent(bytes);
     this.#options.send({ type: 'episode', summary, bytes, bootstrapValue }, { body, ...tensors });
     this.#times.recordMs += performance.now() - started;
   }

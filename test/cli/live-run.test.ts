@@ -13,6 +13,34 @@ async function cli(...args: readonly string[]): Promise<CliResult> {
   return await runCli(...args, '--runs', run.directory);
 }
 
+describe('slots', () => {
+  it('lists them, those that wait longest first, and says which worker is stuck in which', async () => {
+    const { code, stdout } = await cli('slots');
+    expect(code).toBe(0);
+    expect(stdout).toBe(
+      `worker 1@local does not answer: stuck in step, slot 7, 5.2 s
+WORKER          SLOT  STAGE    WAIT  EPISODE     AGE  STEPS    CPU     TEMP  FILES
+worker 0@local     1  step   41.0 s  e17      52.4 s      4  0.000  3.0 MiB      2
+worker 0@local     0  ready          e17      120 ms      9  0.250    0 KiB      0
+worker 0@local     2  free                                   0.000    0 KiB      0
+3 of 3 slots
+`,
+    );
+  });
+
+  it('sorts and cuts, also as JSON, and refuses an order that there is not', async () => {
+    const { slots, total, silent } = JSON.parse(
+      (await cli('slots', '--sort', 'cpu', '--limit', '1', '--json')).stdout,
+    );
+    expect({ slots, total, silent }).toMatchObject({
+      slots: [{ worker: 'worker 0@local', slot: 0, cpu: 0.25 }],
+      total: 3,
+      silent: [{ worker: 'worker 1@local', stuck: { slot: 7, ms: 5200 } }],
+    });
+    expect(await cli('slots', '--sort', 'charm')).toMatchObject({ code: 2 });
+  });
+});
+
 describe('control', () => {
   it('pause asks for the soft form, --now for the hard one', async () => {
     const { code, stdout } = await cli('pause');

@@ -126,17 +126,36 @@ describe('an environment that misbehaves in some episodes', () => {
     await run.untilIteration(1);
   });
 
-  it('allocates without end: its workers die of it, the run goes on', async () => {
+  it('allocates without end, on the heap: V8 ends the worker, and that episode alone is env_crash', async () => {
     lab.remove();
-    lab = new Lab({ NODE_OPTIONS: '--max-old-space-size=96' });
+    lab = new Lab({ NODE_OPTIONS: '--max-old-space-size=160' });
     const hoard = 'step() { const all = []; for (;;) all.push(new Array(1e5).fill({})); }';
-    const run = await runFaulty(hoard, {}, 300);
-    await run.untilEvent('worker-died');
-    const [crashed] = await until('an env_crash', () => nonEmpty(run, 'fail:env_crash'));
-    expect(crashed!.failureDetail).toMatch(/^3 workers died with it/u);
-    await run.untilIteration(1);
+    expect(await untilHoarder(await runFaulty(hoard, {}, 300))).toMatch(/its worker ended: /u);
+  });
+
+  it('allocates without end, off the heap: its worker is killed at the limit', async () => {
+    const hoard = 'step() { const all = []; for (;;) all.push(Buffer.alloc(4 << 20, 1)); }';
+    const run = await runFaulty(hoard, { supervision: { workerMemoryMiB: 500 } }, 300);
+    expect(await untilHoarder(run)).toMatch(
+      /memory climbed to \d{3} MiB during the environment's step; its worker was killed/u,
+    );
   });
 });
+
+/** What is said of the episode that its worker died of: each such worker costs one, and its task is tried again. */
+async function untilHoarder(run: LabRun): Promise<string | null> {
+  const [crashed] = await until('an env_crash', () => nonEmpty(run, 'fail:env_crash'));
+  expect(crashed!.trust).toBe('void');
+  const died = run.events().filter(({ kind }) => kind === 'worker-died');
+  expect(died).toHaveLength(run.episodes('fail:env_crash').length);
+  await until('its task at another attempt', () => {
+    const { family, index } = crashed!.task;
+    const again = run.episodes(`family:${family}`).filter(({ task }) => task.index === index);
+    return again.some(({ attempt, seed }) => attempt > 1 && seed !== crashed!.seed) || null;
+  });
+  await run.untilIteration(1);
+  return crashed!.failureDetail;
+}
 
 describe('an environment that is always broken', () => {
   it.each([

@@ -93,7 +93,7 @@ describe.skipIf(missing !== null)(`children over ssh${missing === null ? '' : ` 
       script(
         'spin.mjs',
         `import { startLifeline } from ${JSON.stringify(lifeline)};
-         startLifeline(60000);
+         startLifeline({ limitMs: 60000 });
          process.stdout.write(String(process.pid), () => { setTimeout(() => { for (;;); }, 200); });`,
       ),
     );

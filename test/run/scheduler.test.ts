@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { episodeId } from '../../src/domain/id.ts';
 import { type Plan, Scheduler } from '../../src/run/scheduler.ts';
 
 const plan: Plan = {
@@ -61,4 +62,54 @@ it('counts workers that died with an episode until it is delivered', () => {
   expect(scheduler.deaths(id)).toBe(2);
   expect(scheduler.complete(id, 1)).toBe(true);
   expect(scheduler.deaths(id)).toBe(0);
+});
+
+describe('a task whose episode was void', () => {
+  it('is given out once more: another id and seed, the next attempt, for the iteration of now', () => {
+    const scheduler = new Scheduler(1, 0);
+    const first = scheduler.assign(plan, 0);
+    scheduler.retry(first.id, 0, 1);
+    expect(scheduler.complete(first.id, 0)).toBe(true);
+    const again = scheduler.assignVariant(1, 'train', 7);
+    expect(again).toMatchObject({ task: plan.task, phase: 'train', attempt: 2, iteration: 7 });
+    expect(again?.id).not.toBe(first.id);
+    expect(again?.seed).not.toBe(first.seed);
+    expect(scheduler.retried).toBe(1);
+    expect(scheduler.assignVariant(1, 'eval', 7)).toBeNull();
+    expect(scheduler.assignVariant(1, 'train', 7)).toBeNull();
+  });
+
+  it.each([0, 1, 3])('is given up after %i further tries', (most) => {
+    const scheduler = new Scheduler(1, 0);
+    let tried: ReturnType<Scheduler['assignVariant']> = scheduler.assign(plan, 0);
+    let tries = 0;
+    while (tried !== null) {
+      tries++;
+      scheduler.retry(tried.id, 0, most);
+      scheduler.complete(tried.id, 0);
+      tried = scheduler.assignVariant(0, 'train', 1);
+    }
+    expect(tries).toBe(1 + most);
+  });
+
+  it('is not given out again for a delivery that does not count', () => {
+    const scheduler = new Scheduler(1, 0);
+    const { id } = scheduler.assign(plan, 0);
+    scheduler.retry(id, 1, 1);
+    scheduler.retry(episodeId(99), 0, 1);
+    expect(scheduler.assignVariant(0, 'train', 1)).toBeNull();
+  });
+
+  it('keeps the count of its tries when a worker dies with it', () => {
+    const scheduler = new Scheduler(1, 0);
+    const first = scheduler.assign(plan, 0);
+    scheduler.retry(first.id, 0, 1);
+    scheduler.complete(first.id, 0);
+    const again = scheduler.assignVariant(0, 'train', 1);
+    scheduler.lose(0);
+    const third = scheduler.reassign(1, 'train');
+    expect(third).toMatchObject({ id: again?.id, attempt: 3 });
+    scheduler.retry(third!.id, 1, 1);
+    expect(scheduler.assignVariant(1, 'train', 1)).toBeNull();
+  });
 });

@@ -149,7 +149,8 @@ function digest(episodes: readonly FinishedEpisode[]): string {
   const hash = createHash('sha256');
   const ordered = episodes.toSorted((a, b) => Number(a.summary.id.slice(1)) - Number(b.summary.id.slice(1)));
   for (const { summary, body, tensors, bootstrapValue } of ordered) {
-    const { slot: _slot, startedAt: _startedAt, wallMs: _wallMs, ...rest } = summary;
+    // `failureStage` is younger than the hashes.
+    const { slot: _slot, startedAt: _startedAt, wallMs: _wallMs, failureStage: _stage, ...rest } = summary;
     hash.update(JSON.stringify([rest, bootstrapValue]));
     hash.update(Buffer.from(body));
     for (const [name, tensor] of Object.entries(tensors ?? {})) {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { initialKnobs } from '../../src/domain/knob.ts';
+import type { SlotUse, WorkerSlots } from '../../src/domain/pipeline.ts';
 import type { RunManifest, RunState, RunStatus } from '../../src/domain/run.ts';
 import type { ControlRequest } from '../../src/protocol/control.ts';
 import { ControlServer } from '../../src/run/control-server.ts';
@@ -84,6 +85,34 @@ export async function startFakeRun(id = 'demo-1', attempt = 1): Promise<FakeRun>
   };
 }
 
+/** One worker that answers, and one that is stuck. */
+const SLOTS: readonly WorkerSlots[] = [
+  {
+    worker: 'worker 0@local',
+    slots: [
+      slotUse({ slot: 0, stage: 'ready', steps: 9, cpu: 0.25 }),
+      slotUse({
+        slot: 1,
+        stage: 'step',
+        waitMs: 41_000,
+        ageMs: 52_400,
+        steps: 4,
+        tempBytes: 3 * 2 ** 20,
+        openFiles: 2,
+      }),
+      slotUse({ slot: 2, stage: 'free', episode: null, ageMs: null, steps: null }),
+    ],
+    stuck: null,
+  },
+  { worker: 'worker 1@local', slots: null, stuck: { slot: 7, stage: 'step', ms: 5200 } },
+];
+
+function slotUse(change: Partial<SlotUse>): SlotUse {
+  const episode = { episode: 'e17', ageMs: 120, steps: 3 };
+  const use = { cpu: 0, tempBytes: 0, openFiles: 0 };
+  return { slot: 0, stage: 'ready', waitMs: null, ...episode, ...use, ...change };
+}
+
 /** What a run would answer, had it a trainer: knobs come from 0.2, and their schedule is at 0.3. */
 function answerOf(request: ControlRequest): unknown {
   const change = (knob: string, to: number, undo = false): object => {
@@ -91,6 +120,8 @@ function answerOf(request: ControlRequest): unknown {
     return { time: Date.now(), who, knob, from: 0.2, to, iteration: 7, minibatch: 3, undo };
   };
   switch (request.command) {
+    case 'slots':
+      return SLOTS;
     case 'set':
       return Object.entries(request.knobs).map(([knob, to]) => change(knob, to));
     case 'schedule':
@@ -141,6 +172,7 @@ function statusOf({ id, name, state, reason, attempt }: RunManifest): RunStatus 
     batching: null,
     pressure: { level: 'soft', bytes: 2 ** 20, softBytes: 2 ** 20, hardBytes: 2 ** 21 },
     stages: [],
+    retried: 0,
     stall: null,
     waste: { useful: 90, stale: 6, void: 1, truncated: 2, retried: 1 },
   };

@@ -26,6 +26,7 @@ export function episodeSummary(changes: Partial<EpisodeSummary> = {}): EpisodeSu
     success: true,
     failure: null,
     failureDetail: null,
+    failureStage: null,
     trust: 'valid',
     reward: 1,
     components: { success: 1 },

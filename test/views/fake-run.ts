@@ -128,6 +128,7 @@ export function statusOf(change: Partial<RunStatus> = {}): RunStatus {
     batching: { rows: 212, capacity: 256, waitMs: 3.1, windowMs: 4, inferenceMs: 3.6 },
     pressure: { level: 'none', bytes: 4_000_000, softBytes: 400_000_000, hardBytes: 500_000_000 },
     stages: [{ stage: 'step', ageMs: 12, p99Ms: 30, subject: 'worker 0@local, slot 12', count: 40 }],
+    retried: 0,
     stall: null,
     waste: { useful: 900, stale: 20, void: 5, truncated: 60, retried: 0 },
     ...change,
@@ -211,6 +212,7 @@ export function summaryOf(sequence: number, change: Partial<EpisodeSummary> = {}
     success: failure === null,
     failure,
     failureDetail: failure === null ? null : 'limit 2',
+    failureStage: null,
     trust,
     reward: trust === 'void' ? null : 0.25,
     components: { progress: 0.2, submit: 0.05 },
@@ -338,6 +340,7 @@ export class FakeRun {
         if (this.previewRefused !== null) throw new LabError('usage', { message: this.previewRefused });
         return PREVIEW;
       case 'schedule':
+      case 'slots':
       case 'stop':
       case 'checkpoint':
         return null;

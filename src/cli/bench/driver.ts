@@ -246,7 +246,7 @@ export class BenchDriver {
     const name = this.#pool.name(worker);
     const again = loss.retryMs === null ? 'given up' : `starting it again in ${loss.retryMs} ms`;
     // How its process ended is no more than the end of it where the environment is known to be the reason.
-    const why = loss.culprit === null ? loss.reason : culpritFailure(loss.culprit).detail;
+    const why = loss.culprit === null ? loss.reason : culpritFailure(loss.culprit, loss.reason).detail;
     this.#options.onNote(`${name}: ${why}; ${again}`);
     // What it sent is gone with it: another process must not be told of it.
     this.#acks.delete(worker);

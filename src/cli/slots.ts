@@ -1,0 +1,92 @@
+import type { SlotUse, WorkerSlots } from '../domain/pipeline.ts';
+import { connectControl } from '../run/control-client.ts';
+import { readManifest } from '../store/run-directory.ts';
+import type { ControlOptions } from './control.ts';
+import { type Column, formatAmount, formatTable } from './format.ts';
+import { printJson, printLine } from './output.ts';
+import { findLiveRun } from './runs.ts';
+
+export type SlotOrder = 'wait' | 'age' | 'steps' | 'cpu' | 'temp' | 'files' | 'slot';
+
+export interface SlotsOptions extends ControlOptions {
+  readonly sort: SlotOrder;
+  readonly limit: number;
+}
+
+interface Row extends SlotUse {
+  readonly worker: string;
+}
+
+/** What each order looks at; slots without it come last. */
+const ORDERS: Readonly<Record<SlotOrder, (row: Row) => number | null>> = {
+  wait: ({ waitMs }) => waitMs,
+  age: ({ ageMs }) => ageMs,
+  steps: ({ steps }) => steps,
+  cpu: ({ cpu }) => cpu,
+  temp: ({ tempBytes }) => tempBytes,
+  files: ({ openFiles }) => openFiles,
+  // By worker and number, as they come.
+  slot: () => 0,
+};
+export const SLOT_ORDERS = Object.keys(ORDERS);
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: 'WORKER', align: 'left', cell: ({ worker }) => worker },
+  { title: 'SLOT', align: 'right', cell: ({ slot }) => String(slot) },
+  { title: 'STAGE', align: 'left', cell: ({ stage }) => stage },
+  { title: 'WAIT', align: 'right', cell: ({ waitMs }) => formatMs(waitMs) },
+  { title: 'EPISODE', align: 'left', cell: ({ episode }) => episode ?? '' },
+  { title: 'AGE', align: 'right', cell: ({ ageMs }) => formatMs(ageMs) },
+  { title: 'STEPS', align: 'right', cell: ({ steps }) => String(steps ?? '') },
+  { title: 'CPU', align: 'right', cell: ({ cpu }) => cpu.toFixed(3) },
+  { title: 'TEMP', align: 'right', cell: ({ tempBytes }) => formatBytes(tempBytes) },
+  { title: 'FILES', align: 'right', cell: ({ openFiles }) => String(openFiles ?? '-') },
+];
+
+/** Prints what is in the slots of a live run. Workers that do not answer are named, with the slot that they are stuck in. */
+export async function printSlots(id: string | undefined, options: SlotsOptions): Promise<void> {
+  const run = findLiveRun(options.runs, id);
+  const client = await connectControl(readManifest(run.paths));
+  let workers: WorkerSlots[];
+  try {
+    workers = await client.slots();
+  } finally {
+    client.close();
+  }
+  const rows = sortSlots(workers, options.sort);
+  const shown = rows.slice(0, options.limit);
+  if (options.json === true) {
+    const silent = workers.filter(({ slots }) => slots === null);
+    printJson({
+      run: run.id,
+      total: rows.length,
+      slots: shown,
+      silent: silent.map(({ worker, stuck }) => ({ worker, stuck })),
+    });
+    return;
+  }
+  for (const { worker, slots, stuck } of workers) {
+    if (slots !== null) continue;
+    const where =
+      stuck === null ? '' : `: stuck in ${stuck.stage}, slot ${stuck.slot}, ${formatMs(stuck.ms)}`;
+    printLine(`${worker} does not answer${where}`);
+  }
+  for (const line of formatTable(COLUMNS, shown)) printLine(line);
+  printLine(`${shown.length} of ${formatAmount(rows.length, 'slot')}`);
+}
+
+/** The slots of all workers, those with the most of what the order looks at first. */
+export function sortSlots(workers: readonly WorkerSlots[], order: SlotOrder): Row[] {
+  const rows = workers.flatMap(({ worker, slots }) => (slots ?? []).map((slot) => ({ worker, ...slot })));
+  const value = ORDERS[order];
+  return rows.toSorted((a, b) => (value(b) ?? -1) - (value(a) ?? -1));
+}
+
+function formatMs(ms: number | null): string {
+  if (ms === null) return '';
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+function formatBytes(bytes: number): string {
+  return bytes < 2 ** 20 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+}
