@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { assignmentSchema, episodeSummarySchema } from '../domain/episode.ts';
 import { histogramDataSchema } from '../domain/histogram.ts';
+import { auditRuleSchema, resetDifferenceSchema } from '../domain/leak.ts';
 import { policySpecSchema } from '../domain/policy-spec.ts';
 import { PROVIDERS } from '../domain/provider.ts';
 import { rewardRuleSchema } from '../domain/reward.ts';
@@ -27,6 +28,8 @@ export const workerSettingsSchema = z.object({
   episodeTimeoutMs: z.int().positive(),
   /** Bytes of finished episodes that may wait for their acknowledgement before stepping stops. */
   unackedBytes: z.int().positive(),
+  /** Absent: resets are not audited. */
+  audit: auditRuleSchema.optional(),
 });
 export type WorkerSettings = Readonly<z.infer<typeof workerSettingsSchema>>;
 
@@ -41,6 +44,8 @@ export const toWorkerSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('hold') }),
   z.object({ type: z.literal('go') }),
   z.object({ type: z.literal('ack'), bytes: z.int().nonnegative() }),
+  /** Episodes of this family get a new environment each: one that was used before leaks into them. */
+  z.object({ type: z.literal('quarantine'), family: z.string() }),
   z.object({ type: z.literal('stop') }),
 ]);
 export type ToWorker = Readonly<z.infer<typeof toWorkerSchema>>;
@@ -78,6 +83,8 @@ export const workerReportSchema = z.object({
   busySlots: z.int().nonnegative(),
   rssMiB: z.number(),
   measure: workerMeasureSchema.optional(),
+  /** Resets that were audited. */
+  audits: z.int().nonnegative().optional(),
 });
 export type WorkerReport = Readonly<z.infer<typeof workerReportSchema>>;
 
@@ -102,7 +109,13 @@ export const fromWorkerSchema = z.discriminatedUnion('type', [
     summary: episodeSummarySchema,
     bytes: z.int().nonnegative(),
     bootstrapValue: z.number().nullable(),
+    /** Its environment had an episode before. */
+    recycled: z.boolean().optional(),
   }),
+  /** The audit of a reset found a difference; the worker has quarantined the family. */
+  z.object({ type: z.literal('leak'), difference: resetDifferenceSchema }),
+  /** An audit came to no result; said once a family. */
+  z.object({ type: z.literal('audit_failed'), family: z.string(), reason: z.string() }),
   z.object({ type: z.literal('report'), report: workerReportSchema }),
 ]);
 export type FromWorker = Readonly<z.infer<typeof fromWorkerSchema>>;

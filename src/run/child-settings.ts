@@ -24,6 +24,7 @@ export function workerSettings(config: Config): Omit<WorkerSettings, 'worker' | 
     stepTimeoutMs: sampling.stepTimeoutMs,
     episodeTimeoutMs: sampling.episodeTimeoutMs,
     unackedBytes: sampling.unackedMiB * 2 ** 20,
+    audit: sampling.audit,
   };
 }
 

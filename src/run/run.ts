@@ -15,6 +15,7 @@ import { activityOf, type EndKind, mayDispatch, mayUpdate, mustHold, type Situat
 import { describeStop, type RejectedUpdate, reactTo } from './guard.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { KnobKeeper } from './knob-keeper.ts';
+import { LeakKeeper } from './leak-keeper.ts';
 import { describeLoss, settleLostWorker } from './lost-worker.ts';
 import { Progress } from './progress.ts';
 import { ProviderNews } from './provider-news.ts';
@@ -66,6 +67,7 @@ export class Run {
   readonly #progress: Progress;
   readonly #breaker: VoidBreaker;
   readonly #evaluation: EvaluationKeeper;
+  readonly #leaks: LeakKeeper;
   readonly #ending = new Ending();
   readonly #done: Promise<void>;
   #resolveDone: () => void = () => undefined;
@@ -111,6 +113,7 @@ export class Run {
       steering: checkpoint?.steering ?? null,
     });
     this.#workers = this.#createWorkers();
+    this.#leaks = new LeakKeeper({ paths, journal: this.#journal, workers: this.#workers });
     this.#checkpoints = new CheckpointKeeper(paths.checkpoints, config, {
       trainer: this.#trainer,
       dispatcher: this.#dispatcher,
@@ -139,6 +142,7 @@ export class Run {
       ...identity(this.#journal.manifest),
       ...this.#progress.totals(),
       ...limits(this.#config),
+      ...this.#leaks.status(),
       activity: activityOf(this.#situation()),
       envStepsPerS: this.#workers.stepsPerS(),
       queuedSteps: this.#queue.steps,
@@ -255,6 +259,7 @@ export class Run {
       onRoom: () => this.#advance(),
       onEpisode: (worker, episode) => this.#intake.add({ ...episode, worker }),
       onLost: (worker, loss) => this.#workerLost(worker, loss),
+      onAudit: (worker, news) => this.#leaks.hear(worker, news),
       onRefused: (worker, reason) => this.#fail('worker-refused', this.#workers.name(worker), reason),
       onStderr: (worker, line) => this.#journal.log(`${this.#workers.name(worker)}: ${line}`),
     });
@@ -310,7 +315,9 @@ export class Run {
   #stored(episodes: readonly ReceivedEpisode[]): void {
     for (const episode of episodes) {
       const { worker, summary } = episode;
-      if (!this.#dispatcher.complete(summary, worker) || summary.phase === 'eval') continue;
+      if (!this.#dispatcher.complete(summary, worker)) continue;
+      this.#leaks.stored(episode);
+      if (summary.phase === 'eval') continue;
       this.#progress.add(summary);
       const broken = this.#breaker.observe(summary.trust === 'void', summary.failureDetail);
       if (broken !== null) this.#stall('void-episodes', 'run', broken);

@@ -19,7 +19,12 @@ export interface DeliveredEpisode {
   readonly bytes: number;
   readonly bootstrapValue: number | null;
   readonly attachments: Attachments;
+  /** Its environment had an episode before. */
+  readonly recycled?: boolean | undefined;
 }
+
+/** What workers say of the audits of their resets. */
+export type AuditNews = Extract<FromWorker, { type: 'leak' | 'audit_failed' | 'report' }>;
 
 export interface WorkerPoolOptions {
   readonly hosts: readonly HostSpec[];
@@ -28,13 +33,14 @@ export interface WorkerPoolOptions {
   /** What every worker is told, but for its number, host and share of the slots. */
   readonly settings: Omit<WorkerSettings, 'worker' | 'host' | 'slots'>;
   readonly onReady: (worker: number, catalog: Catalog, runsOn: RunsOn) => void;
-  /** A worker has room for more episodes: `nextFor` will be asked. */
+  /** A worker has room for more episodes. `nextFor` will be asked. */
   readonly onRoom: () => void;
   readonly onEpisode: (worker: number, episode: DeliveredEpisode) => void;
   readonly onLost: (worker: number, loss: WorkerLoss) => void;
   /** A worker says that none can ever do what it was told. */
   readonly onRefused: (worker: number, reason: string) => void;
   readonly onStderr: (worker: number, line: string) => void;
+  readonly onAudit?: (worker: number, news: AuditNews) => void;
   readonly onReport?: (worker: number, report: WorkerReport) => void;
 }
 
@@ -64,6 +70,7 @@ export class WorkerPool {
   readonly #members: Member[] = [];
   readonly #recent: { time: number; steps: number }[] = [];
   #weights: { policyVersion: number; bytes: Uint8Array } | null = null;
+  readonly #quarantined = new Set<string>();
   #held = true;
 
   constructor(options: WorkerPoolOptions) {
@@ -135,6 +142,14 @@ export class WorkerPool {
     this.#weights = { policyVersion, bytes };
     for (const { link } of this.#members) {
       if (link.state === 'ready') link.send({ type: 'weights', policyVersion }, { weights: bytes });
+    }
+  }
+
+  /** Has every worker, and each that starts later, build a new environment for each episode of this family. */
+  quarantine(family: string): void {
+    this.#quarantined.add(family);
+    for (const { link } of this.#members) {
+      if (link.state === 'ready') link.send({ type: 'quarantine', family });
     }
   }
 
@@ -211,16 +226,22 @@ export class WorkerPool {
     return member;
   }
 
+  /** Tells a worker that has just started what the others know. */
+  #brief(link: Member['link']): void {
+    if (this.#weights !== null) {
+      const { policyVersion, bytes } = this.#weights;
+      link.send({ type: 'weights', policyVersion }, { weights: bytes });
+    }
+    for (const family of this.#quarantined) link.send({ type: 'quarantine', family });
+    if (!this.#held) link.send({ type: 'go' });
+  }
+
   #receive(options: WorkerPoolOptions, member: Member, message: FromWorker, attachments: Attachments): void {
     const { link, settings } = member;
     switch (message.type) {
       case 'ready':
         link.markReady();
-        if (this.#weights !== null) {
-          const { policyVersion, bytes } = this.#weights;
-          link.send({ type: 'weights', policyVersion }, { weights: bytes });
-        }
-        if (!this.#held) link.send({ type: 'go' });
+        this.#brief(link);
         member.provider = message.provider;
         options.onReady(settings.worker, message.catalog, message);
         break;
@@ -233,8 +254,8 @@ export class WorkerPool {
         break;
       case 'episode': {
         link.markUseful();
-        const { summary, bytes, bootstrapValue } = message;
-        options.onEpisode(settings.worker, { summary, bytes, bootstrapValue, attachments });
+        const { summary, bytes, bootstrapValue, recycled } = message;
+        options.onEpisode(settings.worker, { summary, bytes, bootstrapValue, attachments, recycled });
         break;
       }
       case 'report':
@@ -242,6 +263,11 @@ export class WorkerPool {
         this.#recent.push({ time: Date.now(), steps: message.report.steps });
         this.#forgetOld();
         options.onReport?.(settings.worker, message.report);
+        options.onAudit?.(settings.worker, message);
+        break;
+      case 'leak':
+      case 'audit_failed':
+        options.onAudit?.(settings.worker, message);
         break;
       case 'hello':
         break;

@@ -2,9 +2,10 @@ import type { EnvironmentDefinition } from '../../envs/contract.ts';
 import { findEnvironment } from '../../envs/registry.ts';
 import { errorText, errorWithHint, LabError } from '../domain/error.ts';
 import { connectToParent } from '../protocol/child.ts';
-import { startLifeline } from '../protocol/lifeline.ts';
+import { type Lifeline, startLifeline } from '../protocol/lifeline.ts';
 import { type FromWorker, type ToWorker, toWorkerSchema, type WorkerSettings } from '../protocol/worker.ts';
 import { Measure, measureEnvironment } from './measure.ts';
+import { ResetAudit } from './reset-audit.ts';
 import { SamplingWorker } from './worker.ts';
 
 /** Entry of a worker process: see src/protocol/worker.ts for what it is told and what it says. */
@@ -12,6 +13,7 @@ import { SamplingWorker } from './worker.ts';
 const REPORT_INTERVAL_MS = 500;
 
 let worker: SamplingWorker | null = null;
+let audit: ResetAudit | undefined;
 /** Messages are handled one after another: what follows `start` waits until the slots are built. */
 let previous: Promise<void> = Promise.resolve();
 
@@ -74,12 +76,15 @@ async function createWorker(
   definition: EnvironmentDefinition,
 ): Promise<SamplingWorker | null> {
   const measure = settings.actor === 'random' ? new Measure() : undefined;
+  const lifeline = startLifeline(settings.stepTimeoutMs);
+  audit = createAudit(settings, definition, lifeline);
   try {
     return await SamplingWorker.create({
       settings,
       definition: measure === undefined ? definition : measureEnvironment(definition, measure),
       measure,
-      lifeline: startLifeline(settings.stepTimeoutMs),
+      lifeline,
+      audit,
       send: (message, attachments) => connection.send(message, attachments),
     });
   } catch (thrown) {
@@ -87,6 +92,25 @@ async function createWorker(
     connection.send({ type: 'refused', reason: `the policy cannot run: ${errorWithHint(thrown)}` });
     return null;
   }
+}
+
+function createAudit(
+  settings: WorkerSettings,
+  definition: EnvironmentDefinition,
+  lifeline: Lifeline,
+): ResetAudit | undefined {
+  const { audit: rule, stepTimeoutMs, worker: seed, env } = settings;
+  if (rule === undefined) return undefined;
+  return new ResetAudit({
+    rule,
+    definition,
+    options: env.options,
+    lifeline,
+    stepTimeoutMs,
+    seed,
+    onLeak: (difference) => connection.send({ type: 'leak', difference }),
+    onFailed: (family, reason) => connection.send({ type: 'audit_failed', family, reason }),
+  });
 }
 
 async function handle(message: ToWorker, weights: Uint8Array | undefined): Promise<void> {
@@ -115,6 +139,9 @@ async function handle(message: ToWorker, weights: Uint8Array | undefined): Promi
       break;
     case 'ack':
       worker.ack(message.bytes);
+      break;
+    case 'quarantine':
+      audit?.quarantine(message.family);
       break;
     case 'stop':
       await worker.stop();

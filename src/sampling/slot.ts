@@ -15,7 +15,9 @@ import { type Aggregator, createAggregator } from '../rewards/aggregator.ts';
 import { type BehaviourTracker, createBehaviourTracker } from '../rewards/behaviours.ts';
 import { createPenaltyTracker, type PenaltyTracker } from '../rewards/penalties.ts';
 import { checkObservation, checkStepResult, checkTask } from './answer-check.ts';
+import { closeQuietly } from './close-quietly.ts';
 import { type Decision, EpisodeRecorder } from './episode-recorder.ts';
+import type { ResetAudit } from './reset-audit.ts';
 import { SampleBuffer, type SampleRow } from './sample-buffer.ts';
 
 /**
@@ -30,6 +32,8 @@ export interface FinishedEpisode {
   /** Null for episodes that are not trained on. */
   readonly tensors: Attachments | null;
   readonly bootstrapValue: number | null;
+  /** Its environment had an episode before. */
+  readonly recycled: boolean;
 }
 
 /** What slots of one worker share. */
@@ -38,6 +42,8 @@ export interface SlotContext {
   readonly definition: EnvironmentDefinition;
   readonly layout: ActionLayout;
   readonly lifeline: Lifeline;
+  /** Absent: resets are not audited. */
+  readonly audit?: ResetAudit | undefined;
   readonly onFinished: (slot: Slot, episode: FinishedEpisode) => void;
   /** The slot waits for the policy: it is `ready` or `closing`. */
   readonly onReady: (slot: Slot) => void;
@@ -66,6 +72,9 @@ export class Slot {
   /** The encoder's. */
   readonly memory = createEncodingMemory();
   #env: Environment;
+  /** Whether the environment was reset before this episode, and at all. */
+  #recycled = false;
+  #used = false;
   #state: SlotState = 'free';
   #assignment: Assignment | null = null;
   /** Number of the episode, for the lifeline. */
@@ -140,6 +149,7 @@ export class Slot {
       const task = this.#context.definition.createTask(assignment.task);
       checkTask(task);
       this.#task = task;
+      this.#takeEnvironment(assignment.task.family);
       const reset = this.#env.reset(this.#task, deriveSeed(assignment.seed, 'environment'));
       this.#await(reset, (observation) => this.#observe(observation));
     });
@@ -228,8 +238,19 @@ export class Slot {
     }
   }
 
+  /** A family that was seen to leak gets a new environment for each of its episodes. */
+  #takeEnvironment(family: string): void {
+    if (this.#used && this.#context.audit?.isQuarantined(family) === true) this.#rebuild();
+    this.#recycled = this.#used;
+    this.#used = true;
+  }
+
   #observe(observation: Observation): void {
     checkObservation(observation);
+    if (this.#recycled && this.#assignment !== null) {
+      const [assignment, slot, environment] = [this.#assignment, this.#index, this.#env];
+      this.#context.audit?.observe({ assignment, slot, environment, observation });
+    }
     this.#show(observation);
     this.#context.onReady(this);
   }
@@ -296,6 +317,7 @@ export class Slot {
   #rebuild(): void {
     const { definition, settings } = this.#context;
     this.#generation++;
+    this.#used = false;
     const broken = this.#env;
     this.#env = definition.create(settings.env.options);
     // Whatever the broken one says while closing is of no more interest.
@@ -346,15 +368,6 @@ export class Slot {
     this.#assignment = null;
     this.#task = null;
     this.#observation = null;
-    this.#context.onFinished(this, { summary, body, tensors, bootstrapValue });
-  }
-}
-
-/** Whatever a broken environment says while it is closed is of no more interest. */
-async function closeQuietly(environment: Environment): Promise<void> {
-  try {
-    await environment.close();
-  } catch {
-    // It is given up already.
+    this.#context.onFinished(this, { summary, body, tensors, bootstrapValue, recycled: this.#recycled });
   }
 }

@@ -8,6 +8,7 @@ import type { FromWorker, IdleCause, WorkerReport, WorkerSettings } from '../pro
 import { InferenceBatch } from './inference-batch.ts';
 import type { Measure } from './measure.ts';
 import { createRandomActor } from './random-actor.ts';
+import type { ResetAudit } from './reset-audit.ts';
 import { type FinishedEpisode, Slot } from './slot.ts';
 
 export interface WorkerOptions {
@@ -16,6 +17,8 @@ export interface WorkerOptions {
   readonly lifeline: Lifeline;
   /** Absent: nothing is measured beyond the sums of every report. */
   readonly measure?: Measure | undefined;
+  /** Absent: resets are not audited. */
+  readonly audit?: ResetAudit | undefined;
   readonly send: (message: FromWorker, attachments?: Attachments) => void;
 }
 
@@ -71,6 +74,7 @@ export class SamplingWorker {
           definition: options.definition,
           layout,
           lifeline: options.lifeline,
+          audit: options.audit,
           onFinished: (freed, episode) => {
             worker.#free.push(freed);
             worker.#deliver(episode);
@@ -138,6 +142,7 @@ export class SamplingWorker {
       busySlots: this.#slots.length - this.#free.length,
       rssMiB: process.memoryUsage.rss() / 2 ** 20,
       measure: this.#options.measure?.take(),
+      audits: this.#options.audit?.take(),
     };
     this.#steps = 0;
     this.#calls = 0;
@@ -218,11 +223,11 @@ export class SamplingWorker {
 
   #deliver(episode: FinishedEpisode): void {
     const started = performance.now();
-    const { body, tensors, summary, bootstrapValue } = episode;
+    const { body, tensors, summary, bootstrapValue, recycled } = episode;
     let bytes = body.byteLength;
     for (const tensor of Object.values(tensors ?? {})) bytes += tensor.byteLength;
     this.#unacked += bytes;
-    this.#options.send({ type: 'episode', summary, bytes, bootstrapValue }, { body, ...tensors });
+    this.#options.send({ type: 'episode', summary, bytes, bootstrapValue, recycled }, { body, ...tensors });
     this.#times.recordMs += performance.now() - started;
   }
 

@@ -143,5 +143,7 @@ function statusOf({ id, name, state, reason, attempt }: RunManifest): RunStatus 
     stages: [],
     stall: null,
     waste: null,
+    audits: 0,
+    leaks: [],
   };
 }
