@@ -30,6 +30,8 @@ export const workerSettingsSchema = z.object({
   unackedBytes: z.int().positive(),
   /** Absent: resets are not audited. */
   audit: auditRuleSchema.optional(),
+  /** Before each batch it waits for the run's answer to all that it said: what it samples then depends on no clock. */
+  lockstep: z.boolean().optional(),
 });
 export type WorkerSettings = Readonly<z.infer<typeof workerSettingsSchema>>;
 
@@ -44,6 +46,8 @@ export const toWorkerSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('hold') }),
   z.object({ type: z.literal('go') }),
   z.object({ type: z.literal('ack'), bytes: z.int().nonnegative() }),
+  /** All that was said before its `sync` has been dealt with, and what came of it was sent. */
+  z.object({ type: z.literal('synced') }),
   /** Episodes of this family get a new environment each: one that was used before leaks into them. */
   z.object({ type: z.literal('quarantine'), family: z.string() }),
   z.object({ type: z.literal('stop') }),
@@ -112,6 +116,8 @@ export const fromWorkerSchema = z.discriminatedUnion('type', [
     /** Its environment had an episode before. */
     recycled: z.boolean().optional(),
   }),
+  /** Of a worker in lockstep: it waits for `synced`. */
+  z.object({ type: z.literal('sync') }),
   /** The audit of a reset found a difference; the worker has quarantined the family. */
   z.object({ type: z.literal('leak'), difference: resetDifferenceSchema }),
   /** An audit came to no result; said once a family. */

@@ -256,7 +256,7 @@ export class Run {
           this.#fail('workers-disagree', 'run', errorWithHint(thrown));
         }
       },
-      onRoom: () => this.#advance(),
+      onRoom: () => this.#roomLeft(),
       onEpisode: (worker, episode) => this.#intake.add({ ...episode, worker }),
       onLost: (worker, loss) => this.#workerLost(worker, loss),
       onAudit: (worker, news) => this.#leaks.hear(worker, news),
@@ -324,6 +324,12 @@ export class Run {
       if (summary.trust === 'valid' && summary.steps > 0) this.#queue.push(episode);
     }
     for (const [worker, bytes] of bytesByWorker(episodes)) this.#workers.ack(worker, bytes);
+    this.#advance();
+  }
+
+  /** What is given out depends on what has come in: that counts first. */
+  #roomLeft(): void {
+    this.#intake.flush();
     this.#advance();
   }
 

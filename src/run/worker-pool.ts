@@ -33,7 +33,7 @@ export interface WorkerPoolOptions {
   /** What every worker is told, but for its number, host and share of the slots. */
   readonly settings: Omit<WorkerSettings, 'worker' | 'host' | 'slots'>;
   readonly onReady: (worker: number, catalog: Catalog, runsOn: RunsOn) => void;
-  /** A worker has room for more episodes. `nextFor` will be asked. */
+  /** A worker has room for more episodes. Where it is in lockstep, all that it said must be dealt with when this returns. */
   readonly onRoom: () => void;
   readonly onEpisode: (worker: number, episode: DeliveredEpisode) => void;
   readonly onLost: (worker: number, loss: WorkerLoss) => void;
@@ -57,6 +57,8 @@ interface Member {
   readonly link: ChildLink<ToWorker, FromWorker>;
   readonly settings: WorkerSettings;
   credits: number;
+  /** Episodes that it has asked for; in lockstep they are not given before it waits. */
+  claimed: number;
   report: WorkerReport | null;
   culprit: LifelineNews | null;
   provider: string | null;
@@ -196,6 +198,7 @@ export class WorkerPool {
     const member: Member = {
       settings,
       credits: 0,
+      claimed: 0,
       report: null,
       culprit: null,
       provider: null,
@@ -217,6 +220,7 @@ export class WorkerPool {
           const { culprit } = member;
           member.culprit = null;
           member.credits = 0;
+          member.claimed = 0;
           member.report = null;
           member.provider = null;
           options.onLost(index, { reason, retryMs, culprit });
@@ -224,6 +228,12 @@ export class WorkerPool {
       }),
     };
     return member;
+  }
+
+  #giveRoom(options: WorkerPoolOptions, member: Member): void {
+    member.credits += member.claimed;
+    member.claimed = 0;
+    options.onRoom();
   }
 
   /** Tells a worker that has just started what the others know. */
@@ -249,8 +259,12 @@ export class WorkerPool {
         options.onRefused(settings.worker, message.reason);
         break;
       case 'claim':
-        member.credits += message.count;
-        options.onRoom();
+        member.claimed += message.count;
+        if (settings.lockstep !== true) this.#giveRoom(options, member);
+        break;
+      case 'sync':
+        this.#giveRoom(options, member);
+        link.send({ type: 'synced' });
         break;
       case 'episode': {
         link.markUseful();

@@ -140,6 +140,9 @@ async function handle(message: ToWorker, weights: Uint8Array | undefined): Promi
     case 'ack':
       worker.ack(message.bytes);
       break;
+    case 'synced':
+      worker.synced();
+      break;
     case 'quarantine':
       audit?.quarantine(message.family);
       break;

@@ -6,6 +6,7 @@ import type { Attachments } from '../protocol/frame.ts';
 import type { Lifeline } from '../protocol/lifeline.ts';
 import type { FromWorker, IdleCause, WorkerReport, WorkerSettings } from '../protocol/worker.ts';
 import { InferenceBatch } from './inference-batch.ts';
+import { Lockstep } from './lockstep.ts';
 import type { Measure } from './measure.ts';
 import { createRandomActor } from './random-actor.ts';
 import type { ResetAudit } from './reset-audit.ts';
@@ -37,6 +38,7 @@ export class SamplingWorker {
   readonly #free: Slot[] = [];
   /** Slots that wait for the policy, those that wait longest first. */
   readonly #ready: Slot[] = [];
+  readonly #lockstep: Lockstep;
   #running: Promise<void> = Promise.resolve();
   #wakeUp: () => void = () => undefined;
   #queue: Assignment[] = [];
@@ -53,6 +55,8 @@ export class SamplingWorker {
   private constructor(options: WorkerOptions, policy: Policy) {
     this.#options = options;
     this.#policy = policy;
+    const { settings, send } = options;
+    this.#lockstep = new Lockstep(settings.lockstep === true ? () => send({ type: 'sync' }) : null);
   }
 
   /** Builds every slot before the first episode, and loads the policy. */
@@ -124,8 +128,14 @@ export class SamplingWorker {
       for (const slot of this.#slots) slot.stoodStill(ms);
     }
     this.#held = false;
+    this.#lockstep.spoke();
     this.#claim();
     this.#wake();
+  }
+
+  /** The run has dealt with everything until `sync`. */
+  synced(): void {
+    this.#lockstep.release();
   }
 
   ack(bytes: number): void {
@@ -159,6 +169,7 @@ export class SamplingWorker {
   /** Ends the loop after the batch in flight, and closes every environment. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#lockstep.release();
     this.#wake();
     await this.#running;
     await Promise.allSettled(this.#slots.map(async (slot) => await slot.close()));
@@ -166,6 +177,7 @@ export class SamplingWorker {
 
   async #run(batch: InferenceBatch, capacity: number): Promise<void> {
     while (!this.#stopped) {
+      await this.#lockstep.catchUp();
       const ready = this.#mayStep() ? this.#collect(capacity) : [];
       if (ready.length === 0) {
         // Episodes that all failed at their reset leave nothing to step, and free slots.
@@ -218,6 +230,7 @@ export class SamplingWorker {
     const wanted = this.#free.length + Math.ceil(slots * LOOKAHEAD) - this.#queue.length - this.#claimed;
     if (wanted < Math.max(1, Math.floor((slots * LOOKAHEAD) / 2))) return;
     this.#claimed += wanted;
+    this.#lockstep.spoke();
     this.#options.send({ type: 'claim', count: wanted });
   }
 
@@ -227,6 +240,7 @@ export class SamplingWorker {
     let bytes = body.byteLength;
     for (const tensor of Object.values(tensors ?? {})) bytes += tensor.byteLength;
     this.#unacked += bytes;
+    this.#lockstep.spoke();
     this.#options.send({ type: 'episode', summary, bytes, bootstrapValue, recycled }, { body, ...tensors });
     this.#times.recordMs += performance.now() - started;
   }
