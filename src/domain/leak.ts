@@ -39,8 +39,8 @@ export type Leak = Readonly<z.infer<typeof leakSchema>>;
 /** How often resets of used slots are audited; share 0 turns it off. */
 export const auditRuleSchema = z.strictObject({
   /** Share of the resets, drawn at random. */
-  share: z.number().min(0).max(1).default(0.001),
+  share: z.number().min(0).max(1).default(0.01),
   /** And one of a family when none of it was audited for so many seconds. */
-  everyS: z.number().positive().max(86_400).default(10),
+  everyS: z.number().positive().max(86_400).default(5),
 });
 export type AuditRule = Readonly<z.infer<typeof auditRuleSchema>>;

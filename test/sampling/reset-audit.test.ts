@@ -345,7 +345,7 @@ describe('how often resets are audited', () => {
     expect(await clocked({ share: 1, everyS: 1 }, 5).run(20_000, 5, 10)).toBeGreaterThan(30);
   });
 
-  it('by default finds every family within 10 s', () => {
-    expect(auditRuleSchema.parse({})).toEqual({ share: 0.001, everyS: 10 });
+  it('by default is one in a hundred, and each family every 5 s', () => {
+    expect(auditRuleSchema.parse({})).toEqual({ share: 0.01, everyS: 5 });
   });
 });
