@@ -5,9 +5,10 @@ import { growth } from './growth.bench.ts';
 import { learning } from './learning.bench.ts';
 import { memory } from './memory.bench.ts';
 import { rollout } from './rollout.bench.ts';
+import { soak } from './soak.bench.ts';
 import { update } from './update.bench.ts';
 
-const BENCHMARKS: readonly Benchmark[] = [rollout, update, growth, learning, classic, memory];
+const BENCHMARKS: readonly Benchmark[] = [rollout, update, growth, learning, classic, memory, soak];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
