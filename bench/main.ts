@@ -7,6 +7,7 @@ import { memory } from './memory.bench.ts';
 import { pipeline } from './pipeline.bench.ts';
 import { pressure } from './pressure.bench.ts';
 import { rollout } from './rollout.bench.ts';
+import { soak } from './soak.bench.ts';
 import { update } from './update.bench.ts';
 
 const BENCHMARKS: readonly Benchmark[] = [
@@ -18,6 +19,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   memory,
   pipeline,
   pressure,
+  soak,
 ];
 
 const { values, positionals } = parseArgs({

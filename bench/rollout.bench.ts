@@ -17,7 +17,7 @@ import { type DrivenWorker, driveWorker } from './worker-driver.ts';
 const WARM_UP_MS = 8000;
 
 /** What reports can be summed over. */
-type Sum = Exclude<keyof WorkerReport, 'measure' | 'watch'>;
+type Sum = Exclude<keyof WorkerReport, 'measure' | 'watch' | 'audits'>;
 
 /**
  * Real workers with the demo's policy and environment; this process stores every episode, and acknowledges it, as the run

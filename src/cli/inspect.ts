@@ -8,7 +8,7 @@ import { listRuns, type RunListing } from '../store/run-directory.ts';
 import { loadConfigFile } from './config-file.ts';
 import { type Column, formatCount, formatNumber, formatTable, formatTime } from './format.ts';
 import { labCommand } from './lab-command.ts';
-import { printJson, printLine } from './output.ts';
+import { printJson, printLine, printNote } from './output.ts';
 import { findNewestRun, runState } from './runs.ts';
 import { formatEpisode } from './show.ts';
 
@@ -116,6 +116,9 @@ export function printEpisode(id: string, options: InspectOptions): void {
     const episode = reader.episode(/^\d+$/u.test(id) ? `e${id}` : id);
     if (options.json === true) printJson({ run: run.id, ...episode });
     else for (const line of formatEpisode(episode)) printLine(line);
+    const { family } = episode.summary.task;
+    const leak = reader.eventsOfKind('reset-leak').find(({ subject }) => subject === family);
+    if (leak !== undefined) printNote(visibleText(leak.message.split('\n')[0] ?? ''));
   } finally {
     reader.close();
   }

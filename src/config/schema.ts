@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DEFAULT_REWARDS } from '../domain/default-rewards.ts';
 import { hostSpecSchema } from '../domain/host.ts';
 import { KNOB_NAMES, KNOBS, type KnobKind, type KnobName } from '../domain/knob.ts';
+import { auditRuleSchema } from '../domain/leak.ts';
 import { nearest } from '../domain/nearest.ts';
 import { policySpecSchema } from '../domain/policy-spec.ts';
 import { PROVIDERS } from '../domain/provider.ts';
@@ -38,6 +39,7 @@ const samplingSchema = z
     maxStaleness: z.int().min(0).max(1_000_000).default(8),
     providers: z.array(z.enum(PROVIDERS)).min(1).default(['cpu']),
     allowFallback: z.boolean().default(false),
+    audit: auditRuleSchema.prefault({}),
   })
   .transform(({ slots, slice = Math.min(DEFAULT_SLICE, slots), ...rest }) => ({ slots, slice, ...rest }));
 

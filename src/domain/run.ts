@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { knobNameSchema, knobValuesSchema } from './knob.ts';
+import { leakSchema } from './leak.ts';
 import {
   batchingSchema,
   pressureSchema,
@@ -241,5 +242,8 @@ export const runStatusSchema = z.object({
   stall: stallSchema.nullable().default(null),
   /** What became of the time of training episodes of this attempt. */
   waste: wasteSchema.nullable().default(null),
+  /** Resets of used slots that were audited in this attempt, and families in which one was seen to leak. */
+  audits: z.int().nonnegative().default(0),
+  leaks: z.array(leakSchema).default([]),
 });
 export type RunStatus = Readonly<z.infer<typeof runStatusSchema>>;

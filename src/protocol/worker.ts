@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { assignmentSchema, episodeSummarySchema } from '../domain/episode.ts';
 import { histogramDataSchema } from '../domain/histogram.ts';
+import { auditRuleSchema, resetDifferenceSchema } from '../domain/leak.ts';
 import { PIPELINE_STAGES, resourcesSchema, slotUseSchema } from '../domain/pipeline.ts';
 import { policySpecSchema } from '../domain/policy-spec.ts';
 import { PROVIDERS } from '../domain/provider.ts';
@@ -40,6 +41,10 @@ export const workerSettingsSchema = z.object({
   unackedBytes: z.int().positive(),
   /** Absent: none are enforced. */
   limits: workerLimitsSchema.optional(),
+  /** Absent: resets are not audited. */
+  audit: auditRuleSchema.optional(),
+  /** Before each batch it waits for the run's answer to all that it said: what it samples then depends on no clock. */
+  lockstep: z.boolean().optional(),
 });
 export type WorkerSettings = Readonly<z.infer<typeof workerSettingsSchema>>;
 
@@ -57,6 +62,10 @@ export const toWorkerSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('pace'), fraction: z.number().positive().max(1) }),
   z.object({ type: z.literal('ack'), bytes: z.int().nonnegative() }),
   z.object({ type: z.literal('slots') }),
+  /** All that was said before its `sync` has been dealt with, and what came of it was sent. */
+  z.object({ type: z.literal('synced') }),
+  /** Episodes of this family get a new environment each: one that was used before leaks into them. */
+  z.object({ type: z.literal('quarantine'), family: z.string() }),
   z.object({ type: z.literal('stop') }),
 ]);
 export type ToWorker = Readonly<z.infer<typeof toWorkerSchema>>;
@@ -128,6 +137,8 @@ export const workerReportSchema = z.object({
   rssMiB: z.number(),
   measure: workerMeasureSchema.optional(),
   watch: workerWatchSchema.optional(),
+  /** Resets that were audited. */
+  audits: z.int().nonnegative().optional(),
 });
 export type WorkerReport = Readonly<z.infer<typeof workerReportSchema>>;
 
@@ -152,7 +163,15 @@ export const fromWorkerSchema = z.discriminatedUnion('type', [
     summary: episodeSummarySchema,
     bytes: z.int().nonnegative(),
     bootstrapValue: z.number().nullable(),
+    /** Its environment had an episode before. */
+    recycled: z.boolean().optional(),
   }),
+  /** Of a worker in lockstep: it waits for `synced`. */
+  z.object({ type: z.literal('sync') }),
+  /** The audit of a reset found a difference; the worker has quarantined the family. */
+  z.object({ type: z.literal('leak'), difference: resetDifferenceSchema }),
+  /** An audit came to no result; said once a family. */
+  z.object({ type: z.literal('audit_failed'), family: z.string(), reason: z.string() }),
   z.object({ type: z.literal('report'), report: workerReportSchema }),
   z.object({ type: z.literal('slots'), slots: z.array(slotUseSchema) }),
 ]);

@@ -30,6 +30,7 @@ export function workerSettings(config: Config): Omit<WorkerSettings, 'worker' | 
       slotTempBytes: supervision.slotTempMiB * 2 ** 20,
       openFiles: supervision.workerOpenFiles,
     },
+    audit: sampling.audit,
   };
 }
 
@@ -55,11 +56,15 @@ function trainerHost(config: Config): HostSpec {
 export function workerOptions(
   config: Config,
 ): Pick<WorkerPoolOptions, 'hosts' | 'slots' | 'restart' | 'settings'> {
+  const hosts = config.hosts.filter(({ roles }) => roles.includes('worker'));
+  const workers = hosts.reduce((sum, host) => sum + host.workers, 0);
+  // Where several run, or one while the trainer updates, what is sampled depends on the clock anyway.
+  const lockstep = workers === 1 && !config.sampling.overlap;
   return {
-    hosts: config.hosts.filter(({ roles }) => roles.includes('worker')),
+    hosts,
     slots: config.sampling.slots,
     restart: config.supervision,
-    settings: workerSettings(config),
+    settings: { ...workerSettings(config), lockstep },
   };
 }
 

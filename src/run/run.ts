@@ -15,6 +15,7 @@ import { activityOf, type EndKind, type FlowRules, mayDispatch, mayUpdate, type 
 import { describeStop } from './guard.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { KnobKeeper } from './knob-keeper.ts';
+import { LeakKeeper } from './leak-keeper.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { LostChildren } from './lost-children.ts';
 import { PipelineKeeper } from './pipeline-keeper.ts';
@@ -63,6 +64,7 @@ export class Run {
   readonly #intake: EpisodeIntake;
   readonly #progress: Progress;
   readonly #evaluation: EvaluationKeeper;
+  readonly #leaks: LeakKeeper;
   readonly #life: Lifecycle;
   readonly #rejected: RejectedUpdates;
   readonly #losses: LostChildren;
@@ -143,6 +145,7 @@ export class Run {
       life: this.#life,
       maxRestarts: config.supervision.maxRestarts,
     });
+    this.#leaks = new LeakKeeper({ paths, journal: this.#journal, workers: this.#workers });
     this.#checkpoints = new CheckpointKeeper(paths.checkpoints, config, {
       trainer: this.#trainer,
       dispatcher: this.#dispatcher,
@@ -171,6 +174,7 @@ export class Run {
       ...identity(this.#journal.manifest),
       ...this.#progress.totals(),
       ...limits(this.#config),
+      ...this.#leaks.status(),
       activity: activityOf(this.#situation()),
       envStepsPerS: this.#workers.stepsPerS(),
       queuedSteps: this.#samples.queued.steps,
@@ -279,9 +283,10 @@ export class Run {
           this.#life.fail('workers-disagree', 'run', errorWithHint(thrown));
         }
       },
-      onRoom: () => this.#advance(),
+      onRoom: () => this.#roomLeft(),
       onEpisode: (worker, episode) => this.#intake.add({ ...episode, worker }),
       onReport: (worker, report) => this.#pipeline.report(worker, report, Date.now()),
+      onAudit: (worker, news) => this.#leaks.hear(worker, news),
       onLost: (worker, loss) => {
         if (this.#closing) return;
         this.#losses.worker(worker, loss);
@@ -309,11 +314,19 @@ export class Run {
   #stored(episodes: readonly ReceivedEpisode[]): void {
     for (const episode of episodes) {
       const { worker, summary } = episode;
-      if (!this.#dispatcher.complete(summary, worker) || summary.phase === 'eval') continue;
+      if (!this.#dispatcher.complete(summary, worker)) continue;
+      this.#leaks.stored(episode);
+      if (summary.phase === 'eval') continue;
       const broken = this.#samples.add(episode);
       if (broken !== null) this.#life.stall('void-episodes', 'run', broken);
     }
     for (const [worker, bytes] of bytesByWorker(episodes)) this.#workers.ack(worker, bytes);
+    this.#advance();
+  }
+
+  /** What is given out depends on what has come in: that counts first. */
+  #roomLeft(): void {
+    this.#intake.flush();
     this.#advance();
   }
 

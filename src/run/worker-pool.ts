@@ -20,7 +20,12 @@ export interface DeliveredEpisode {
   readonly bytes: number;
   readonly bootstrapValue: number | null;
   readonly attachments: Attachments;
+  /** Its environment had an episode before. */
+  readonly recycled?: boolean | undefined;
 }
+
+/** What workers say of the audits of their resets. */
+export type AuditNews = Extract<FromWorker, { type: 'leak' | 'audit_failed' | 'report' }>;
 
 export interface WorkerPoolOptions {
   readonly hosts: readonly HostSpec[];
@@ -29,13 +34,14 @@ export interface WorkerPoolOptions {
   /** What every worker is told, but for its number, host and share of the slots. */
   readonly settings: Omit<WorkerSettings, 'worker' | 'host' | 'slots'>;
   readonly onReady: (worker: number, catalog: Catalog, runsOn: RunsOn) => void;
-  /** A worker has room for more episodes: `nextFor` will be asked. */
+  /** A worker has room for more episodes. Where it is in lockstep, all that it said must be dealt with when this returns. */
   readonly onRoom: () => void;
   readonly onEpisode: (worker: number, episode: DeliveredEpisode) => void;
   readonly onLost: (worker: number, loss: WorkerLoss) => void;
   /** A worker says that none can ever do what it was told. */
   readonly onRefused: (worker: number, reason: string) => void;
   readonly onStderr: (worker: number, line: string) => void;
+  readonly onAudit?: (worker: number, news: AuditNews) => void;
   readonly onReport?: (worker: number, report: WorkerReport) => void;
 }
 
@@ -55,6 +61,8 @@ interface Member {
   readonly link: ChildLink<ToWorker, FromWorker>;
   readonly settings: WorkerSettings;
   credits: number;
+  /** Episodes that it has asked for; in lockstep they are not given before it waits. */
+  claimed: number;
   report: WorkerReport | null;
   culprit: LifelineNews | null;
   call: LongCall | null;
@@ -71,6 +79,7 @@ export class WorkerPool {
   readonly #members: Member[] = [];
   readonly #recent: { time: number; steps: number }[] = [];
   #weights: { policyVersion: number; bytes: Uint8Array } | null = null;
+  readonly #quarantined = new Set<string>();
   #pace = 0;
 
   constructor(options: WorkerPoolOptions) {
@@ -162,6 +171,14 @@ export class WorkerPool {
     }
   }
 
+  /** Has every worker, and each that starts later, build a new environment for each episode of this family. */
+  quarantine(family: string): void {
+    this.#quarantined.add(family);
+    for (const { link } of this.#members) {
+      if (link.state === 'ready') link.send({ type: 'quarantine', family });
+    }
+  }
+
   /** How fast every worker, and each that starts later, may step: 1 is as fast as it can, 0 is not at all. */
   setPace(pace: number): void {
     if (pace === this.#pace) return;
@@ -219,6 +236,7 @@ export class WorkerPool {
     const member: Member = {
       settings,
       credits: 0,
+      claimed: 0,
       report: null,
       culprit: null,
       call: null,
@@ -242,6 +260,7 @@ export class WorkerPool {
           member.culprit = null;
           member.call = null;
           member.credits = 0;
+          member.claimed = 0;
           member.report = null;
           member.provider = null;
           options.onLost(index, { reason, retryMs, culprit });
@@ -251,16 +270,28 @@ export class WorkerPool {
     return member;
   }
 
+  #giveRoom(options: WorkerPoolOptions, member: Member): void {
+    member.credits += member.claimed;
+    member.claimed = 0;
+    options.onRoom();
+  }
+
+  /** Tells a worker that has just started what the others know. */
+  #brief(link: Member['link']): void {
+    if (this.#weights !== null) {
+      const { policyVersion, bytes } = this.#weights;
+      link.send({ type: 'weights', policyVersion }, { weights: bytes });
+    }
+    for (const family of this.#quarantined) link.send({ type: 'quarantine', family });
+    if (this.#pace > 0) this.#tellPace(link, 0);
+  }
+
   #receive(options: WorkerPoolOptions, member: Member, message: FromWorker, attachments: Attachments): void {
     const { link, settings } = member;
     switch (message.type) {
       case 'ready':
         link.markReady();
-        if (this.#weights !== null) {
-          const { policyVersion, bytes } = this.#weights;
-          link.send({ type: 'weights', policyVersion }, { weights: bytes });
-        }
-        if (this.#pace > 0) this.#tellPace(link, 0);
+        this.#brief(link);
         member.provider = message.provider;
         options.onReady(settings.worker, message.catalog, message);
         break;
@@ -268,13 +299,17 @@ export class WorkerPool {
         options.onRefused(settings.worker, message.reason);
         break;
       case 'claim':
-        member.credits += message.count;
-        options.onRoom();
+        member.claimed += message.count;
+        if (settings.lockstep !== true) this.#giveRoom(options, member);
+        break;
+      case 'sync':
+        this.#giveRoom(options, member);
+        link.send({ type: 'synced' });
         break;
       case 'episode': {
         link.markUseful();
-        const { summary, bytes, bootstrapValue } = message;
-        options.onEpisode(settings.worker, { summary, bytes, bootstrapValue, attachments });
+        const { summary, bytes, bootstrapValue, recycled } = message;
+        options.onEpisode(settings.worker, { summary, bytes, bootstrapValue, attachments, recycled });
         break;
       }
       case 'report':
@@ -283,6 +318,11 @@ export class WorkerPool {
         this.#recent.push({ time: Date.now(), steps: message.report.steps });
         this.#forgetOld();
         options.onReport?.(settings.worker, message.report);
+        options.onAudit?.(settings.worker, message);
+        break;
+      case 'leak':
+      case 'audit_failed':
+        options.onAudit?.(settings.worker, message);
         break;
       case 'slots':
         member.onSlots?.(message.slots);

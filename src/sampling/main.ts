@@ -2,9 +2,10 @@ import type { EnvironmentDefinition } from '../../envs/contract.ts';
 import { findEnvironment } from '../../envs/registry.ts';
 import { errorText, errorWithHint, LabError } from '../domain/error.ts';
 import { connectToParent } from '../protocol/child.ts';
-import { startLifeline } from '../protocol/lifeline.ts';
+import { type Lifeline, startLifeline } from '../protocol/lifeline.ts';
 import { type FromWorker, type ToWorker, toWorkerSchema, type WorkerSettings } from '../protocol/worker.ts';
 import { Measure, measureEnvironment } from './measure.ts';
+import { ResetAudit } from './reset-audit.ts';
 import { removeAbandoned, TempDirectories, tempRoot } from './temp-directories.ts';
 import { SamplingWorker } from './worker.ts';
 import { memoryLimitMiB } from './worker-watch.ts';
@@ -14,6 +15,7 @@ import { memoryLimitMiB } from './worker-watch.ts';
 const REPORT_INTERVAL_MS = 500;
 
 let worker: SamplingWorker | null = null;
+let audit: ResetAudit | undefined;
 /** Messages are handled one after another: what follows `start` waits until the slots are built. */
 let previous: Promise<void> = Promise.resolve();
 
@@ -93,6 +95,7 @@ async function createWorker(
     tempRoot: root,
     ...(limits === undefined ? {} : { memoryLimitMiB: memoryLimitMiB(limits) }),
   });
+  audit = createAudit(settings, definition, lifeline, directories);
   try {
     return await SamplingWorker.create({
       settings,
@@ -100,6 +103,7 @@ async function createWorker(
       measure,
       lifeline,
       directories,
+      audit,
       send: (message, attachments) => connection.send(message, attachments),
     });
   } catch (thrown) {
@@ -107,6 +111,28 @@ async function createWorker(
     connection.send({ type: 'refused', reason: `the policy cannot run: ${errorWithHint(thrown)}` });
     return null;
   }
+}
+
+function createAudit(
+  settings: WorkerSettings,
+  definition: EnvironmentDefinition,
+  lifeline: Lifeline,
+  directories: TempDirectories,
+): ResetAudit | undefined {
+  const { audit: rule, stepTimeoutMs, worker: seed, env, slots } = settings;
+  if (rule === undefined) return undefined;
+  return new ResetAudit({
+    rule,
+    definition,
+    options: env.options,
+    lifeline,
+    // Beside those of the slots.
+    openDirectory: () => directories.open(slots),
+    stepTimeoutMs,
+    seed,
+    onLeak: (difference) => connection.send({ type: 'leak', difference }),
+    onFailed: (family, reason) => connection.send({ type: 'audit_failed', family, reason }),
+  });
 }
 
 async function handle(message: ToWorker, weights: Uint8Array | undefined): Promise<void> {
@@ -141,6 +167,12 @@ async function handle(message: ToWorker, weights: Uint8Array | undefined): Promi
       break;
     case 'slots':
       connection.send({ type: 'slots', slots: worker.slotUse() });
+      break;
+    case 'synced':
+      worker.synced();
+      break;
+    case 'quarantine':
+      audit?.quarantine(message.family);
       break;
     case 'stop':
       await worker.stop();

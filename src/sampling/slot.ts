@@ -16,7 +16,9 @@ import { type Aggregator, createAggregator } from '../rewards/aggregator.ts';
 import { type BehaviourTracker, createBehaviourTracker } from '../rewards/behaviours.ts';
 import { createPenaltyTracker, type PenaltyTracker } from '../rewards/penalties.ts';
 import { checkObservation, checkStepResult, checkTask } from './answer-check.ts';
+import { discard } from './discard.ts';
 import { type Decision, EpisodeRecorder } from './episode-recorder.ts';
+import type { ResetAudit } from './reset-audit.ts';
 import { SampleBuffer, type SampleRow } from './sample-buffer.ts';
 import type { SlotDirectory, TempDirectories } from './temp-directories.ts';
 
@@ -32,6 +34,8 @@ export interface FinishedEpisode {
   /** Null for episodes that are not trained on. */
   readonly tensors: Attachments | null;
   readonly bootstrapValue: number | null;
+  /** Its environment had an episode before. */
+  readonly recycled: boolean;
 }
 
 /** What slots of one worker share. */
@@ -44,6 +48,8 @@ export interface SlotContext {
   readonly directories?: TempDirectories | undefined;
   /** An environment has answered a reset, or a step that it did not answer at once, after so many ms. */
   readonly onAnswer?: (stage: WaitedStage, ms: number) => void;
+  /** Absent: resets are not audited. */
+  readonly audit?: ResetAudit | undefined;
   readonly onFinished: (slot: Slot, episode: FinishedEpisode) => void;
   /** The slot waits for the policy: it is `ready` or `closing`. */
   readonly onReady: (slot: Slot) => void;
@@ -63,8 +69,6 @@ interface Ending {
 
 const VOID = { terminated: false, truncated: false, success: false } as const;
 const TRUNCATED = { terminated: false, truncated: true, success: false, stage: null } as const;
-/** How long a broken environment may take to close before its directory is removed all the same, ms. */
-const CLOSE_GRACE_MS = 5000;
 /** Characters of an environment's own words that are kept. */
 const MAX_DETAIL = 500;
 
@@ -83,6 +87,9 @@ export class Slot {
   /** It has failed, and is closed: the next episode builds another. */
   #isBroken = false;
   #directory: SlotDirectory | undefined;
+  /** Whether the environment was reset before this episode, and at all. */
+  #recycled = false;
+  #used = false;
   #state: SlotState = 'free';
   #assignment: Assignment | null = null;
   /** Number of the episode, for the lifeline. */
@@ -173,7 +180,10 @@ export class Slot {
     this.#observation = null;
     this.#history = [];
     this.#random = createRandom(policySeed(assignment.seed));
+    this.#endQuarantined(assignment.task.family);
     if (this.#isBroken && !this.#guard('build', () => this.#renew())) return;
+    this.#recycled = this.#used;
+    this.#used = true;
     this.#guard('reset', () => {
       const task = this.#context.definition.createTask(assignment.task);
       checkTask(task);
@@ -328,8 +338,18 @@ export class Slot {
     this.#context.onReady(this);
   }
 
+  /** A family that was seen to leak gets a new environment for each of its episodes. */
+  #endQuarantined(family: string): void {
+    if (!this.#used || this.#context.audit?.isQuarantined(family) !== true) return;
+    this.#guard('close', () => this.#giveUp());
+  }
+
   #observe(observation: Observation): void {
     checkObservation(observation);
+    if (this.#recycled && this.#assignment !== null) {
+      const [assignment, slot, environment] = [this.#assignment, this.#index, this.#env];
+      this.#context.audit?.observe({ assignment, slot, environment, observation });
+    }
     this.#show(observation);
     this.#context.onReady(this);
   }
@@ -413,6 +433,7 @@ export class Slot {
   /** Closes the environment; the next episode builds another. */
   #giveUp(): void {
     this.#generation++;
+    this.#used = false;
     void discard(this.#isBroken ? null : this.#env, this.#directory);
     this.#directory = undefined;
     this.#isBroken = true;
@@ -463,19 +484,6 @@ export class Slot {
     this.#assignment = null;
     this.#task = null;
     this.#observation = null;
-    this.#context.onFinished(this, { summary, body, tensors, bootstrapValue });
+    this.#context.onFinished(this, { summary, body, tensors, bootstrapValue, recycled: this.#recycled });
   }
-}
-
-/** Closes an environment and removes what it has. Whatever a broken one says meanwhile is of no more interest. */
-async function discard(environment: Environment | null, directory: SlotDirectory | undefined): Promise<void> {
-  try {
-    const timer = new Promise<void>((resolve) => {
-      setTimeout(resolve, CLOSE_GRACE_MS).unref();
-    });
-    await Promise.race([environment?.close(), timer]);
-  } catch {
-    // It is given up already.
-  }
-  await directory?.remove();
 }

@@ -7,9 +7,11 @@ import type { Attachments } from '../protocol/frame.ts';
 import type { Lifeline } from '../protocol/lifeline.ts';
 import type { FromWorker, IdleCause, WorkerReport, WorkerSettings } from '../protocol/worker.ts';
 import { InferenceBatch } from './inference-batch.ts';
+import { Lockstep } from './lockstep.ts';
 import type { Measure } from './measure.ts';
 import { Pacer } from './pacer.ts';
 import { createRandomActor } from './random-actor.ts';
+import type { ResetAudit } from './reset-audit.ts';
 import { type FinishedEpisode, Slot } from './slot.ts';
 import type { TempDirectories } from './temp-directories.ts';
 import { WorkerWatch } from './worker-watch.ts';
@@ -22,6 +24,8 @@ export interface WorkerOptions {
   readonly directories?: TempDirectories | undefined;
   /** Absent: nothing is measured beyond the sums of every report. */
   readonly measure?: Measure | undefined;
+  /** Absent: resets are not audited. */
+  readonly audit?: ResetAudit | undefined;
   readonly send: (message: FromWorker, attachments?: Attachments) => void;
 }
 
@@ -42,6 +46,7 @@ export class SamplingWorker {
   /** Slots that wait for the policy, those that wait longest first. */
   readonly #ready: Slot[] = [];
   readonly #pacer = new Pacer((restedMs) => this.#goOn(restedMs));
+  readonly #lockstep: Lockstep;
   #running: Promise<void> = Promise.resolve();
   #wakeUp: () => void = () => undefined;
   #queue: Assignment[] = [];
@@ -58,9 +63,10 @@ export class SamplingWorker {
   private constructor(options: WorkerOptions, policy: Policy) {
     this.#options = options;
     this.#policy = policy;
-    const { lifeline, directories, settings } = options;
+    const { lifeline, directories, settings, send } = options;
     const { slots, limits } = settings;
     this.#watch = new WorkerWatch({ slots, limits, lifeline, directories }, Date.now());
+    this.#lockstep = new Lockstep(settings.lockstep === true ? () => send({ type: 'sync' }) : null);
   }
 
   /** Builds every slot before the first episode, and loads the policy. */
@@ -84,6 +90,7 @@ export class SamplingWorker {
           lifeline: options.lifeline,
           directories: options.directories,
           onAnswer: (stage, ms) => worker.#watch.answered(stage, ms),
+          audit: options.audit,
           onFinished: (freed, episode) => {
             worker.#free.push(freed);
             worker.#deliver(episode);
@@ -137,8 +144,14 @@ export class SamplingWorker {
     this.#pacer.interrupt();
     const restedMs = this.#held ? Date.now() - this.#heldSince : 0;
     this.#held = false;
+    this.#lockstep.spoke();
     this.#claim();
     this.#goOn(restedMs);
+  }
+
+  /** The run has dealt with everything until `sync`. */
+  synced(): void {
+    this.#lockstep.release();
   }
 
   ack(bytes: number): void {
@@ -166,6 +179,7 @@ export class SamplingWorker {
         },
         Date.now(),
       ),
+      audits: this.#options.audit?.take(),
     };
     this.#steps = 0;
     this.#calls = 0;
@@ -205,6 +219,7 @@ export class SamplingWorker {
   /** Ends the loop after the batch in flight, and closes every environment. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#lockstep.release();
     this.#wake();
     await this.#running;
     await Promise.allSettled(this.#slots.map(async (slot) => await slot.close()));
@@ -212,6 +227,7 @@ export class SamplingWorker {
 
   async #run(batch: InferenceBatch, capacity: number): Promise<void> {
     while (!this.#stopped) {
+      await this.#lockstep.catchUp();
       const ready = this.#mayStep() ? this.#collect(capacity) : [];
       if (ready.length === 0) {
         // Episodes that all failed at their reset leave nothing to step, and free slots.
@@ -273,17 +289,19 @@ export class SamplingWorker {
     const wanted = this.#free.length + Math.ceil(slots * LOOKAHEAD) - this.#queue.length - this.#claimed;
     if (wanted < Math.max(1, Math.floor((slots * LOOKAHEAD) / 2))) return;
     this.#claimed += wanted;
+    this.#lockstep.spoke();
     this.#options.send({ type: 'claim', count: wanted });
   }
 
   #deliver(episode: FinishedEpisode): void {
     const started = performance.now();
-    const { body, tensors, summary, bootstrapValue } = episode;
+    const { body, tensors, summary, bootstrapValue, recycled } = episode;
     let bytes = body.byteLength;
     for (const tensor of Object.values(tensors ?? {})) bytes += tensor.byteLength;
     this.#unacked += bytes;
     this.#watch.sent(bytes);
-    this.#options.send({ type: 'episode', summary, bytes, bootstrapValue }, { body, ...tensors });
+    this.#lockstep.spoke();
+    this.#options.send({ type: 'episode', summary, bytes, bootstrapValue, recycled }, { body, ...tensors });
     this.#times.recordMs += performance.now() - started;
   }
 

@@ -52,6 +52,8 @@ export interface RunReader {
   knobChanges(after?: number): KnobChange[];
   /** Newest first. */
   events(limit: number): RunEvent[];
+  /** All of a kind, oldest first. */
+  eventsOfKind(kind: string): RunEvent[];
   /** In the filter's order: newest first unless it says otherwise. */
   episodes(filter: Filter, options: PageOptions): EpisodePage;
   countEpisodes(filter: Filter): number;
@@ -107,6 +109,11 @@ class IndexReader implements RunReader {
 
   events(limit: number): RunEvent[] {
     return this.#parsed(runEventSchema, 'SELECT event FROM events ORDER BY id DESC LIMIT ?', [limit]);
+  }
+
+  eventsOfKind(kind: string): RunEvent[] {
+    const sql = `SELECT event FROM events WHERE json_extract(event, '$.kind') = ? ORDER BY id`;
+    return this.#parsed(runEventSchema, sql, [kind]);
   }
 
   episodes(filter: Filter, options: PageOptions): EpisodePage {
@@ -183,7 +190,7 @@ class IndexReader implements RunReader {
     }
   }
 
-  #parsed<Value>(schema: z.ZodType<Value>, sql: string, parameters: readonly number[]): Value[] {
+  #parsed<Value>(schema: z.ZodType<Value>, sql: string, parameters: readonly (number | string)[]): Value[] {
     return this.#rows(sql, parameters).map((row) => {
       try {
         return schema.parse(JSON.parse(String(Object.values(row)[0])));

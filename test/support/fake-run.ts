@@ -175,5 +175,7 @@ function statusOf({ id, name, state, reason, attempt }: RunManifest): RunStatus 
     retried: 0,
     stall: null,
     waste: { useful: 90, stale: 6, void: 1, truncated: 2, retried: 1 },
+    audits: 0,
+    leaks: [],
   };
 }

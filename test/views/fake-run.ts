@@ -131,6 +131,8 @@ export function statusOf(change: Partial<RunStatus> = {}): RunStatus {
     retried: 0,
     stall: null,
     waste: { useful: 900, stale: 20, void: 5, truncated: 60, retried: 0 },
+    audits: 210,
+    leaks: [],
     ...change,
   };
 }

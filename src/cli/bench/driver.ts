@@ -80,7 +80,7 @@ export class BenchDriver {
     const { settings, ...places } = workerOptions(config);
     this.#pool = new WorkerPool({
       ...places,
-      settings: { ...settings, actor: 'random' },
+      settings: { ...settings, actor: 'random', lockstep: false },
       onReady: (worker, catalog) => this.#guard(() => this.#ready(worker, catalog)),
       onRoom: () => this.#fill(),
       onEpisode: (worker, episode) => this.#take(worker, episode),
