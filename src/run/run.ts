@@ -146,7 +146,7 @@ export class Run {
       scheduled: this.#knobs.scheduled,
       undoable: this.#knobs.undoable,
       children: [...this.#workers.status(), this.#trainer.status()],
-      batching: null,
+      batching: this.#workers.batching(),
       pressure: null,
       stages: [],
       stall: null,

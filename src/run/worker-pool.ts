@@ -1,5 +1,6 @@
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
 import type { HostSpec } from '../domain/host.ts';
+import type { Batching } from '../domain/pipeline.ts';
 import type { ChildStatus } from '../domain/run.ts';
 import type { Catalog } from '../domain/task.ts';
 import type { Attachments } from '../protocol/frame.ts';
@@ -13,6 +14,7 @@ import {
 } from '../protocol/worker.ts';
 import { ChildLink, type RestartPolicy } from './child-link.ts';
 import type { RunsOn } from './provider-news.ts';
+import { RecentReports } from './recent-reports.ts';
 
 export interface DeliveredEpisode {
   readonly summary: EpisodeSummary;
@@ -56,13 +58,10 @@ interface Member {
   provider: string | null;
 }
 
-/** How long throughput is averaged over, ms. */
-const RATE_WINDOW_MS = 3000;
-
 /** All workers of a run, on all hosts. */
 export class WorkerPool {
   readonly #members: Member[] = [];
-  readonly #recent: { time: number; steps: number }[] = [];
+  readonly #recent = new RecentReports();
   #weights: { policyVersion: number; bytes: Uint8Array } | null = null;
   #held = true;
 
@@ -109,9 +108,14 @@ export class WorkerPool {
 
   /** Environment steps per second over the last seconds, all workers. */
   stepsPerS(): number {
-    this.#forgetOld();
-    const steps = this.#recent.reduce((sum, entry) => sum + entry.steps, 0);
-    return (steps * 1000) / RATE_WINDOW_MS;
+    return this.#recent.stepsPerS();
+  }
+
+  /** How the policy is asked, over the last seconds, all workers. */
+  batching(): Batching {
+    const windows = this.#members.map(({ report }) => report?.windowMs ?? 0);
+    const { slice = 1, slots = 1 } = this.#members[0]?.settings ?? {};
+    return this.#recent.batching(Math.min(slice, slots), Math.max(0, ...windows));
   }
 
   start(): void {
@@ -168,12 +172,6 @@ export class WorkerPool {
 
   async stop(graceMs: number): Promise<void> {
     await Promise.all(this.#members.map(async ({ link }) => await link.stop({ type: 'stop' }, graceMs)));
-  }
-
-  /** Also when nobody asks for the rate: a run may be alone for days. */
-  #forgetOld(): void {
-    const since = Date.now() - RATE_WINDOW_MS;
-    while ((this.#recent[0]?.time ?? since) < since) this.#recent.shift();
   }
 
   #createMember(options: WorkerPoolOptions, host: HostSpec, settings: WorkerSettings): Member {
@@ -239,8 +237,7 @@ export class WorkerPool {
       }
       case 'report':
         member.report = message.report;
-        this.#recent.push({ time: Date.now(), steps: message.report.steps });
-        this.#forgetOld();
+        this.#recent.add(message.report);
         options.onReport?.(settings.worker, message.report);
         break;
       case 'hello':

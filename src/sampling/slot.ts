@@ -66,6 +66,8 @@ export class Slot {
   /** The encoder's. */
   readonly memory = createEncodingMemory();
   #env: Environment;
+  /** It has had an episode. */
+  #isUsed = false;
   #state: SlotState = 'free';
   #assignment: Assignment | null = null;
   /** Number of the episode, for the lifeline. */
@@ -140,6 +142,8 @@ export class Slot {
       const task = this.#context.definition.createTask(assignment.task);
       checkTask(task);
       this.#task = task;
+      if (this.#isUsed && this.#context.settings.reuseSlots === false) this.#rebuild();
+      this.#isUsed = true;
       const reset = this.#env.reset(this.#task, deriveSeed(assignment.seed, 'environment'));
       this.#await(reset, (observation) => this.#observe(observation));
     });
@@ -298,6 +302,7 @@ export class Slot {
     this.#generation++;
     const broken = this.#env;
     this.#env = definition.create(settings.env.options);
+    this.#isUsed = false;
     // Whatever the broken one says while closing is of no more interest.
     void closeQuietly(broken);
   }
