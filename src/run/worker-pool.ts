@@ -13,6 +13,7 @@ import {
   type WorkerSettings,
 } from '../protocol/worker.ts';
 import { ChildLink, type RestartPolicy } from './child-link.ts';
+import { dealInTurn } from './deal.ts';
 import type { RunsOn } from './provider-news.ts';
 import { RecentReports } from './recent-reports.ts';
 
@@ -153,16 +154,12 @@ export class WorkerPool {
 
   /** Asks `next` for an episode for each that a worker has room for, until it has none. */
   fill(next: (worker: number) => Assignment | null): void {
-    for (const [index, member] of this.#members.entries()) {
-      if (member.link.state !== 'ready') continue;
-      const episodes: Assignment[] = [];
-      while (member.credits > 0) {
-        const assignment = next(index);
-        if (assignment === null) break;
-        member.credits--;
-        episodes.push(assignment);
-      }
-      if (episodes.length > 0) member.link.send({ type: 'dispatch', episodes });
+    const room = this.#members.map(({ link, credits }) => (link.state === 'ready' ? credits : 0));
+    for (const [index, episodes] of dealInTurn(room, next).entries()) {
+      const member = this.#members[index];
+      if (member === undefined || episodes.length === 0) continue;
+      member.credits -= episodes.length;
+      member.link.send({ type: 'dispatch', episodes });
     }
   }
 
