@@ -5,6 +5,7 @@ import { actionLayout } from '../domain/policy-spec.ts';
 import type { Attachments } from '../protocol/frame.ts';
 import type { Lifeline } from '../protocol/lifeline.ts';
 import type { FromWorker, IdleCause, WorkerReport, WorkerSettings } from '../protocol/worker.ts';
+import { Arrivals } from './batch-cost.ts';
 import { BatchWindow, type Wait } from './batch-window.ts';
 import { InferenceBatch } from './inference-batch.ts';
 import { LoopClock } from './loop-clock.ts';
@@ -22,8 +23,18 @@ export interface WorkerOptions {
   readonly send: (message: FromWorker, attachments?: Attachments) => void;
 }
 
-/** Episodes asked for beyond the free slots, as a part of all slots, so that a slot never waits for a message. */
-const LOOKAHEAD = 1 / 8;
+/** Episodes asked for beyond the free slots, as a part of all slots, so that a slot never waits for a message: least and most. */
+const LEAST_AHEAD = 1 / 8;
+const MOST_AHEAD = 1 / 2;
+/** By how much more than what was begun while a claim was on its way. */
+const AHEAD = 2;
+
+/**
+ * Products of matrices take rows by fours, and one to three that are left over by another kernel whose sums differ in the
+ * last bit. With whole blocks, what the policy says of a row does not depend on those beside it, so that an episode is the
+ * same whatever batches its steps were in. Rows beyond the batch hold older observations; nobody looks at their answers.
+ */
+const BLOCK_ROWS = 4;
 
 /** Without a word of the config. */
 const NEVER_WAIT = { minRows: 1, minWindowMs: 0, maxWindowMs: 0 };
@@ -37,7 +48,7 @@ type Timed = 'encodeMs' | 'inferenceMs' | 'stepMs' | 'recordMs' | 'idleMs' | 'ga
 export class SamplingWorker {
   readonly #options: WorkerOptions;
   readonly #policy: Policy;
-  /** The same, with a look at the clock after each answer: what slots do then has that time. */
+  /** The same by whole blocks of rows, with a look at the clock after each answer: what slots do then has that time. */
   readonly #asked: Policy;
   readonly #window: BatchWindow;
   /** Most observations in one call. */
@@ -62,6 +73,7 @@ export class SamplingWorker {
   #enough = 1;
   #queue: Assignment[] = [];
   #claimed = 0;
+  readonly #claims = new Arrivals();
   #unacked = 0;
   #held = true;
   #heldSince = Date.now();
@@ -115,7 +127,7 @@ export class SamplingWorker {
       worker.#slots.push(slot);
       worker.#free.push(slot, worker.#clock.now);
     }
-    worker.#running = worker.#run(new InferenceBatch(settings.policy, layout, worker.#capacity));
+    worker.#running = worker.#run(new InferenceBatch(settings.policy, layout, wholeBlocks(worker.#capacity)));
     return worker;
   }
 
@@ -239,7 +251,7 @@ export class SamplingWorker {
   }
 
   async #ask(...[rows, observations]: Parameters<Policy['run']>): ReturnType<Policy['run']> {
-    const answer = await this.#policy.run(rows, observations);
+    const answer = await this.#policy.run(wholeBlocks(rows), observations);
     this.#clock.tick();
     return answer;
   }
@@ -272,6 +284,7 @@ export class SamplingWorker {
     const ms = this.#clock.tick() - this.#lookedAt;
     if (ms <= 0) return;
     this.#window.passed(ms, this.#away + this.#left - away, away);
+    this.#claims.add(ms, 0, this.#claimed);
     this.#away = away;
     this.#left = 0;
     this.#lookedAt += ms;
@@ -305,8 +318,11 @@ export class SamplingWorker {
 
   #claim(): void {
     const { slots } = this.#options.settings;
-    const wanted = this.#free.length + Math.ceil(slots * LOOKAHEAD) - this.#queue.length - this.#claimed;
-    if (wanted < Math.max(1, Math.floor((slots * LOOKAHEAD) / 2))) return;
+    // By Little's law, as many are begun during a claim's way there and back as are claimed and not yet here.
+    const needed = Math.max(LEAST_AHEAD * slots, AHEAD * this.#claims.meanAway);
+    const ahead = Math.ceil(Math.min(MOST_AHEAD * slots, needed));
+    const wanted = this.#free.length + ahead - this.#queue.length - this.#claimed;
+    if (wanted < Math.max(1, Math.floor(ahead / 2))) return;
     this.#claimed += wanted;
     this.#options.send({ type: 'claim', count: wanted });
   }
@@ -343,6 +359,10 @@ export class SamplingWorker {
   #wake(): void {
     this.#wakeUp();
   }
+}
+
+function wholeBlocks(rows: number): number {
+  return Math.ceil(rows / BLOCK_ROWS) * BLOCK_ROWS;
 }
 
 async function nextTurn(): Promise<void> {
