@@ -81,6 +81,7 @@ async function createWorker(
       measure,
       lifeline: startLifeline(settings.stepTimeoutMs),
       send: (message, attachments) => connection.send(message, attachments),
+      queuedBytes: () => connection.queuedBytes,
     });
   } catch (thrown) {
     if (!(thrown instanceof LabError) || thrown.code !== 'graph-invalid') throw thrown;

@@ -21,6 +21,8 @@ export interface WorkerOptions {
   /** Absent: nothing is measured beyond the sums of every report. */
   readonly measure?: Measure | undefined;
   readonly send: (message: FromWorker, attachments?: Attachments) => void;
+  /** Bytes sent that the system has not yet taken; absent: none. */
+  readonly queuedBytes?: (() => number) | undefined;
 }
 
 /** Episodes asked for beyond the free slots, as a part of all slots, so that a slot never waits for a message: least and most. */
@@ -35,6 +37,10 @@ const AHEAD = 2;
  * same whatever batches its steps were in. Rows beyond the batch hold older observations; nobody looks at their answers.
  */
 const BLOCK_ROWS = 4;
+
+/** Turns of the event loop after a call, at most, while more than so many bytes of what was sent are not yet written. */
+const MOST_TURNS = 16;
+const QUEUED_BYTES = 64 * 1024;
 
 /** Without a word of the config. */
 const NEVER_WAIT = { minRows: 1, minWindowMs: 0, maxWindowMs: 0 };
@@ -113,7 +119,7 @@ export class SamplingWorker {
           layout,
           lifeline: options.lifeline,
           onFinished: (freed, episode) => {
-            worker.#free.push(freed, worker.#clock.now);
+            worker.#free.push(freed, worker.#clock.tick());
             worker.#deliver(episode);
             worker.#wake();
           },
@@ -247,7 +253,18 @@ export class SamplingWorker {
     this.#calledAt = this.#clock.tick();
     this.#window.called(slots.length, this.#calledAt - started);
     // Lets messages, and what environments have ready, in between two batches.
-    await this.#awaitEvents(nextTurn());
+    await this.#awaitEvents(this.#nextTurns());
+  }
+
+  /**
+   * One turn of the event loop, and more while it writes what was sent: a turn writes no more than the system has room for,
+   * which is less than the episodes of some calls. What is left would keep back every later one, and the claims among them.
+   */
+  async #nextTurns(): Promise<void> {
+    for (let turn = 0; turn < MOST_TURNS; turn++) {
+      await nextTurn();
+      if ((this.#options.queuedBytes?.() ?? 0) <= QUEUED_BYTES) break;
+    }
   }
 
   async #ask(...[rows, observations]: Parameters<Policy['run']>): ReturnType<Policy['run']> {
@@ -309,7 +326,7 @@ export class SamplingWorker {
   #begin(): number {
     const most = Math.min(this.#capacity, this.#queue.length, this.#free.length);
     for (const assignment of this.#queue.splice(0, most)) {
-      const slot = this.#free.pop(this.#clock.now);
+      const slot = this.#free.pop(this.#clock.tick());
       slot?.begin(assignment);
       if (slot?.state === 'busy') this.#left++;
     }
@@ -322,7 +339,9 @@ export class SamplingWorker {
     const needed = Math.max(LEAST_AHEAD * slots, AHEAD * this.#claims.meanAway);
     const ahead = Math.ceil(Math.min(MOST_AHEAD * slots, needed));
     const wanted = this.#free.length + ahead - this.#queue.length - this.#claimed;
-    if (wanted < Math.max(1, Math.floor(ahead / 2))) return;
+    // Not a message for each episode, unless a slot has nothing to do.
+    const isStarving = this.#free.length > 0 && this.#queue.length === 0;
+    if (wanted < (isStarving ? 1 : Math.max(1, Math.floor((LEAST_AHEAD * slots) / 2)))) return;
     this.#claimed += wanted;
     this.#options.send({ type: 'claim', count: wanted });
   }

@@ -20,6 +20,7 @@ interface Trial {
   readonly settings?: Partial<WorkerSettings>;
   /** How long a claim is on its way, there and back. */
   readonly claimMs?: number;
+  readonly queuedBytes?: () => number;
 }
 
 interface Outcome {
@@ -31,7 +32,7 @@ interface Outcome {
 
 /** Has a worker in this process sample so many episodes; claims are answered in a later turn, as by a run. */
 async function sample(trial: Trial): Promise<Outcome> {
-  const { definition = waiting, options, family, episodes, settings, claimMs = 1 } = trial;
+  const { definition = waiting, options, family, episodes, settings, claimMs = 1, queuedBytes } = trial;
   const delivered: { summary: EpisodeSummary; body: string }[] = [];
   let dispatched = 0;
   const worker: SamplingWorker = await SamplingWorker.create({
@@ -54,6 +55,7 @@ async function sample(trial: Trial): Promise<Outcome> {
     },
     definition,
     lifeline: { begin: () => undefined, end: () => undefined },
+    queuedBytes,
     send: (message, attachments) => {
       if (message.type === 'claim') setTimeout(dispatch, claimMs, message.count);
       if (message.type !== 'episode') return;
@@ -181,11 +183,31 @@ function thrown(message: string): never {
 
 describe('claiming', () => {
   test('slots are hardly ever without a task, although episodes differ and claims take their time', async () => {
-    const trial = { options: { latencyMs: 2 }, family: 'mixed', episodes: 320, claimMs: 100 };
+    const trial = { options: { latencyMs: 2 }, family: 'mixed', episodes: 160, claimMs: 100 };
     const { report, summaries } = await sample(trial);
     const steps = summaries.map((summary) => summary.steps);
     expect(Math.max(...steps) / Math.min(...steps)).toBeGreaterThan(20);
     expect(report.freeMs / (report.wallMs * 32)).toBeLessThan(0.05);
+  });
+});
+
+describe('what was sent', () => {
+  const trial: Trial = { options: { latencyMs: 0 }, family: 'short', episodes: 100 };
+
+  test('gets turns of the event loop to be written in before the next call, until it is', async () => {
+    let [queued, asked] = [0, 0];
+    const queuedBytes = (): number => {
+      asked++;
+      queued = queued === 0 ? 300_000 : queued - 100_000;
+      return queued;
+    };
+    const { report } = await sample({ ...trial, queuedBytes });
+    expect(asked).toBeGreaterThan(3 * report.inferenceCalls);
+  });
+
+  test('keeps no call waiting for ever where nobody reads it', async () => {
+    const { summaries } = await sample({ ...trial, queuedBytes: () => 1e9 });
+    expect(summaries).toHaveLength(100);
   });
 });
 
