@@ -2,12 +2,14 @@ import { parseArgs } from 'node:util';
 import { type Benchmark, machine } from './benchmark.ts';
 import { classic } from './classic.bench.ts';
 import { growth } from './growth.bench.ts';
+import { latency } from './latency.bench.ts';
 import { learning } from './learning.bench.ts';
 import { memory } from './memory.bench.ts';
+import { pool } from './pool.bench.ts';
 import { rollout } from './rollout.bench.ts';
 import { update } from './update.bench.ts';
 
-const BENCHMARKS: readonly Benchmark[] = [rollout, update, growth, learning, classic, memory];
+const BENCHMARKS: readonly Benchmark[] = [rollout, latency, pool, update, growth, learning, classic, memory];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
