@@ -2,9 +2,11 @@ import { parseArgs } from 'node:util';
 import { type Benchmark, machine } from './benchmark.ts';
 import { classic } from './classic.bench.ts';
 import { growth } from './growth.bench.ts';
+import { latency } from './latency.bench.ts';
 import { learning } from './learning.bench.ts';
 import { memory } from './memory.bench.ts';
 import { pipeline } from './pipeline.bench.ts';
+import { pool } from './pool.bench.ts';
 import { pressure } from './pressure.bench.ts';
 import { rollout } from './rollout.bench.ts';
 import { soak } from './soak.bench.ts';
@@ -12,6 +14,8 @@ import { update } from './update.bench.ts';
 
 const BENCHMARKS: readonly Benchmark[] = [
   rollout,
+  latency,
+  pool,
   update,
   growth,
   learning,

@@ -5,19 +5,15 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { loadConfig } from '../src/config/load.ts';
 import { bytesOf } from '../src/protocol/frame.ts';
-import type { WorkerReport } from '../src/protocol/worker.ts';
 import { workerSettings } from '../src/run/child-settings.ts';
 import { bytesByWorker, EpisodeIntake } from '../src/run/episode-intake.ts';
 import { openRunStore } from '../src/store/index-writer.ts';
 import { createRunDirectory, runPaths } from '../src/store/run-directory.ts';
 import { initialWeights } from '../trainer/policy/parameters.ts';
 import { type Benchmark, sleep } from './benchmark.ts';
-import { type DrivenWorker, driveWorker } from './worker-driver.ts';
+import { type DrivenWorker, driveWorker, type ReportSum } from './worker-driver.ts';
 
 const WARM_UP_MS = 8000;
-
-/** What reports can be summed over. */
-type Sum = Exclude<keyof WorkerReport, 'measure' | 'watch' | 'audits'>;
 
 /**
  * Real workers with the demo's policy and environment; this process stores every episode, and acknowledges it, as the run
@@ -98,8 +94,8 @@ async function measure(
   const elapsed = (performance.now() - started) / 1000;
   const { user, system } = process.cpuUsage(storeBefore);
   const totals = workers.map((worker) => worker.totals());
-  const sum = (field: Sum): number => totals.reduce((all, report) => all + report[field], 0);
-  const perStep = (field: Sum): number => (sum(field) * 1000) / sum('steps');
+  const sum = (field: ReportSum): number => totals.reduce((all, report) => all + report[field], 0);
+  const perStep = (field: ReportSum): number => (sum(field) * 1000) / sum('steps');
   const cpu = workers.reduce<number | null>((all, worker, index) => {
     const [before, after] = [cpuBefore[index] ?? null, worker.cpuSeconds()];
     return all === null || before === null || after === null ? null : all + after - before;

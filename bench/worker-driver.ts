@@ -30,9 +30,13 @@ export interface DrivenWorker {
   stop(): Promise<void>;
 }
 
+/** What reports can be summed over. */
+export type ReportSum = Exclude<keyof WorkerReport, 'measure' | 'watch' | 'audits'>;
+
 type EpisodeMessage = Extract<FromWorker, { type: 'episode' }>;
 
 const ZERO: WorkerReport = {
+  wallMs: 0,
   steps: 0,
   inferenceCalls: 0,
   encodeMs: 0,
@@ -40,6 +44,11 @@ const ZERO: WorkerReport = {
   stepMs: 0,
   recordMs: 0,
   idleMs: 0,
+  waitMs: 0,
+  gatherMs: 0,
+  lateMs: 0,
+  freeMs: 0,
+  windowMs: 0,
   busySlots: 0,
   rssMiB: 0,
 };
@@ -51,13 +60,14 @@ const TICKS_PER_S = 100;
 
 /**
  * Starts a worker with these weights, and keeps it supplied with training tasks. Episodes are acknowledged once `onEpisode`
- * returns, or by the caller, with `ack`.
+ * returns, or by the caller, with `ack`. `only`: the one family that tasks are taken from; null: all in turn.
  */
 export async function driveWorker(
   settings: WorkerSettings,
   weights: Uint8Array,
   onEpisode: (message: EpisodeMessage, attachments: Attachments) => void = () => undefined,
   acknowledged: 'at once' | 'by caller' = 'at once',
+  only: string | null = null,
 ): Promise<DrivenWorker> {
   const host = hostSpecSchema.parse({ name: 'local' });
   const child = spawnChild(host, 'worker', {
@@ -71,7 +81,7 @@ export async function driveWorker(
   const next = (count: number): Assignment[] =>
     Array.from({ length: count }, () => {
       const n = sequence++;
-      const families = catalog?.families ?? [];
+      const families = (catalog?.families ?? []).filter(({ name }) => only === null || name === only);
       const family = families[n % families.length]!;
       return {
         // Workers may share one store.
@@ -145,6 +155,7 @@ function cpuSeconds(pid: number | null): number | null {
 
 function addReports(a: WorkerReport, b: WorkerReport): WorkerReport {
   return {
+    wallMs: a.wallMs + b.wallMs,
     steps: a.steps + b.steps,
     inferenceCalls: a.inferenceCalls + b.inferenceCalls,
     encodeMs: a.encodeMs + b.encodeMs,
@@ -152,6 +163,11 @@ function addReports(a: WorkerReport, b: WorkerReport): WorkerReport {
     stepMs: a.stepMs + b.stepMs,
     recordMs: a.recordMs + b.recordMs,
     idleMs: a.idleMs + b.idleMs,
+    waitMs: a.waitMs + b.waitMs,
+    gatherMs: a.gatherMs + b.gatherMs,
+    lateMs: a.lateMs + b.lateMs,
+    freeMs: a.freeMs + b.freeMs,
+    windowMs: b.windowMs,
     busySlots: b.busySlots,
     rssMiB: Math.max(a.rssMiB, b.rssMiB),
   };

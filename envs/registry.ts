@@ -8,6 +8,7 @@ import { catalogSchema } from '../src/domain/task.ts';
 import { acrobot, cartpole } from './classic/definitions.ts';
 import type { EnvironmentDefinition } from './contract.ts';
 import { corridor } from './corridor/definition.ts';
+import { waiting } from './waiting/definition.ts';
 import { workbench } from './workbench/definition.ts';
 
 /** Every environment that a config can name without a path. */
@@ -16,6 +17,7 @@ export const ENVIRONMENTS: Readonly<Record<string, EnvironmentDefinition>> = {
   cartpole,
   acrobot,
   corridor,
+  waiting,
 };
 
 /**

@@ -22,6 +22,7 @@ export function sampleBytesPerStep(config: Config): number {
 export function findImpossible(config: Config, memoryMiB: number | null): Problem[] {
   return [
     ...samplingProblems(config),
+    ...batchProblems(config),
     ...learningProblems(config),
     ...estimatorProblems(config),
     ...scheduleProblems(config),
@@ -54,6 +55,20 @@ function samplingProblems({ sampling, hosts, policy }: Config): Problem[] {
   if (policy.kind === 'text' && policy.taskSentences >= policy.sentences) {
     const message = `${policy.taskSentences} must be less than policy.sentences, ${policy.sentences}`;
     problems.push({ path: ['policy', 'taskSentences'], message });
+  }
+  return problems;
+}
+
+function batchProblems({ sampling: { slice, batch } }: Config): Problem[] {
+  const problems: Problem[] = [];
+  const add = (key: keyof typeof batch, message: string): void => {
+    problems.push({ path: ['sampling', 'batch', key], message });
+  };
+  const { minRows, minWindowMs, maxWindowMs } = batch;
+  if (minRows > slice)
+    add('minRows', `${minRows} is more than sampling.slice, ${slice}: no call has so many`);
+  if (minWindowMs > maxWindowMs) {
+    add('minWindowMs', `${minWindowMs} is more than sampling.batch.maxWindowMs, ${maxWindowMs}`);
   }
   return problems;
 }

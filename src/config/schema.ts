@@ -26,6 +26,14 @@ const samplingSchema = z
   .strictObject({
     slots: z.int().min(1).max(100_000).default(256),
     slice: z.int().min(1).max(4096).optional(),
+    batch: z
+      .strictObject({
+        minRows: z.int().min(1).max(4096).default(1),
+        minWindowMs: z.number().min(0).max(10_000).default(0),
+        maxWindowMs: z.number().min(0).max(10_000).default(20),
+      })
+      .prefault({}),
+    reuseSlots: z.boolean().default(true),
     inferenceThreads: z.int().min(1).max(256).default(1),
     batchSteps: z.int().min(1).max(10_000_000).default(8192),
     maxSteps: z.int().min(1).max(1_000_000).default(30),

@@ -17,6 +17,8 @@ export interface ConnectionOptions<Incoming> {
 export interface Connection<Outgoing extends object> {
   /** Queues a message; how much may be under way is agreed by the messages themselves. */
   send(message: Outgoing, attachments?: Attachments): void;
+  /** Bytes queued and not yet taken by the system. */
+  readonly queuedBytes: number;
   close(): void;
 }
 
@@ -57,6 +59,9 @@ export function connect<Incoming, Outgoing extends object>(
       output.cork();
       for (const chunk of encodeFrame(message, attachments)) output.write(chunk);
       output.uncork();
+    },
+    get queuedBytes() {
+      return output.writableLength;
     },
     close() {
       closed = true;

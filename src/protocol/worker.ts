@@ -26,6 +26,16 @@ export const workerSettingsSchema = z.object({
   slots: z.int().positive(),
   /** Most observations in one inference call. */
   slice: z.int().positive(),
+  /** How long a call may wait for further observations; absent: never. See src/sampling/batch-window.ts. */
+  batch: z
+    .object({
+      minRows: z.int().positive(),
+      minWindowMs: z.number().nonnegative(),
+      maxWindowMs: z.number().nonnegative(),
+    })
+    .optional(),
+  /** False: every episode gets an environment built anew; absent: slots are reused. */
+  reuseSlots: z.boolean().optional(),
   inferenceThreads: z.int().positive(),
   /** Execution providers, the preferred one first, and whether one that does not work may be passed over. */
   providers: z.array(z.enum(PROVIDERS)).min(1),
@@ -126,13 +136,26 @@ export type WorkerWatchReport = Readonly<z.infer<typeof workerWatchSchema>>;
 
 /** Where a worker's time went since its last report, in ms, and what it did meanwhile. */
 export const workerReportSchema = z.object({
+  /** Since the last report, or since the worker was made. */
+  wallMs: z.number(),
   steps: z.int().nonnegative(),
   inferenceCalls: z.int().nonnegative(),
   encodeMs: z.number(),
   inferenceMs: z.number(),
   stepMs: z.number(),
   recordMs: z.number(),
+  /** Nothing to do: no observation waited, or the run held the worker. */
   idleMs: z.number(),
+  /** How long observations waited for their call, summed over them. Like the next three without time in which it was held. */
+  waitMs: z.number(),
+  /** Waited for a larger batch, by the rule. */
+  gatherMs: z.number(),
+  /** No call was under way although observations waited, and not by the rule: for messages, timers, other processes. */
+  lateMs: z.number(),
+  /** How long slots were without an episode, summed over them. */
+  freeMs: z.number(),
+  /** How long a call waits for further observations at present. */
+  windowMs: z.number(),
   busySlots: z.int().nonnegative(),
   rssMiB: z.number(),
   measure: workerMeasureSchema.optional(),

@@ -17,6 +17,8 @@ export function workerSettings(config: Config): Omit<WorkerSettings, 'worker' | 
     policy,
     rewards,
     slice: sampling.slice,
+    batch: sampling.batch,
+    reuseSlots: sampling.reuseSlots,
     inferenceThreads: sampling.inferenceThreads,
     providers: sampling.providers,
     allowFallback: sampling.allowFallback,

@@ -182,7 +182,7 @@ export class Run {
       scheduled: this.#knobs.scheduled,
       undoable: this.#knobs.undoable,
       children: [...this.#workers.status(), this.#trainer.status()],
-      batching: null,
+      batching: this.#workers.batching(),
       pressure: this.#pressure.pressure(this.#situation()),
       ...this.#pipeline.status(Date.now()),
       retried: this.#dispatcher.retried,

@@ -1,6 +1,6 @@
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
 import type { HostSpec } from '../domain/host.ts';
-import type { SlotUse, WorkerSlots } from '../domain/pipeline.ts';
+import type { Batching, SlotUse, WorkerSlots } from '../domain/pipeline.ts';
 import type { ChildStatus } from '../domain/run.ts';
 import type { Catalog } from '../domain/task.ts';
 import type { Attachments } from '../protocol/frame.ts';
@@ -13,7 +13,9 @@ import {
   type WorkerSettings,
 } from '../protocol/worker.ts';
 import { ChildLink, type RestartPolicy } from './child-link.ts';
+import { dealInTurn } from './deal.ts';
 import type { RunsOn } from './provider-news.ts';
+import { RecentReports } from './recent-reports.ts';
 
 export interface DeliveredEpisode {
   readonly summary: EpisodeSummary;
@@ -71,13 +73,10 @@ interface Member {
   provider: string | null;
 }
 
-/** How long throughput is averaged over, ms. */
-const RATE_WINDOW_MS = 3000;
-
 /** All workers of a run, on all hosts. */
 export class WorkerPool {
   readonly #members: Member[] = [];
-  readonly #recent: { time: number; steps: number }[] = [];
+  readonly #recent = new RecentReports();
   #weights: { policyVersion: number; bytes: Uint8Array } | null = null;
   readonly #quarantined = new Set<string>();
   #pace = 0;
@@ -142,9 +141,14 @@ export class WorkerPool {
 
   /** Environment steps per second over the last seconds, all workers. */
   stepsPerS(): number {
-    this.#forgetOld();
-    const steps = this.#recent.reduce((sum, entry) => sum + entry.steps, 0);
-    return (steps * 1000) / RATE_WINDOW_MS;
+    return this.#recent.stepsPerS();
+  }
+
+  /** How the policy is asked, over the last seconds, all workers. */
+  batching(): Batching {
+    const windows = this.#members.map(({ report }) => report?.windowMs ?? 0);
+    const { slice = 1, slots = 1 } = this.#members[0]?.settings ?? {};
+    return this.#recent.batching(Math.min(slice, slots), Math.max(0, ...windows));
   }
 
   start(): void {
@@ -199,16 +203,12 @@ export class WorkerPool {
 
   /** Asks `next` for an episode for each that a worker has room for, until it has none. */
   fill(next: (worker: number) => Assignment | null): void {
-    for (const [index, member] of this.#members.entries()) {
-      if (member.link.state !== 'ready') continue;
-      const episodes: Assignment[] = [];
-      while (member.credits > 0) {
-        const assignment = next(index);
-        if (assignment === null) break;
-        member.credits--;
-        episodes.push(assignment);
-      }
-      if (episodes.length > 0) member.link.send({ type: 'dispatch', episodes });
+    const room = this.#members.map(({ link, credits }) => (link.state === 'ready' ? credits : 0));
+    for (const [index, episodes] of dealInTurn(room, next).entries()) {
+      const member = this.#members[index];
+      if (member === undefined || episodes.length === 0) continue;
+      member.credits -= episodes.length;
+      member.link.send({ type: 'dispatch', episodes });
     }
   }
 
@@ -223,12 +223,6 @@ export class WorkerPool {
 
   async stop(graceMs: number): Promise<void> {
     await Promise.all(this.#members.map(async ({ link }) => await link.stop({ type: 'stop' }, graceMs)));
-  }
-
-  /** Also when nobody asks for the rate: a run may be alone for days. */
-  #forgetOld(): void {
-    const since = Date.now() - RATE_WINDOW_MS;
-    while ((this.#recent[0]?.time ?? since) < since) this.#recent.shift();
   }
 
   #createMember(options: WorkerPoolOptions, host: HostSpec, settings: WorkerSettings): Member {
@@ -315,8 +309,7 @@ export class WorkerPool {
       case 'report':
         member.report = message.report;
         member.call = null;
-        this.#recent.push({ time: Date.now(), steps: message.report.steps });
-        this.#forgetOld();
+        this.#recent.add(message.report);
         options.onReport?.(settings.worker, message.report);
         options.onAudit?.(settings.worker, message);
         break;

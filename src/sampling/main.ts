@@ -105,6 +105,7 @@ async function createWorker(
       directories,
       audit,
       send: (message, attachments) => connection.send(message, attachments),
+      queuedBytes: () => connection.queuedBytes,
     });
   } catch (thrown) {
     if (!(thrown instanceof LabError) || thrown.code !== 'graph-invalid') throw thrown;

@@ -180,7 +180,7 @@ export class Slot {
     this.#observation = null;
     this.#history = [];
     this.#random = createRandom(policySeed(assignment.seed));
-    this.#endQuarantined(assignment.task.family);
+    this.#endUntrusted(assignment.task.family);
     if (this.#isBroken && !this.#guard('build', () => this.#renew())) return;
     this.#recycled = this.#used;
     this.#used = true;
@@ -338,9 +338,10 @@ export class Slot {
     this.#context.onReady(this);
   }
 
-  /** A family that was seen to leak gets a new environment for each of its episodes. */
-  #endQuarantined(family: string): void {
-    if (!this.#used || this.#context.audit?.isQuarantined(family) !== true) return;
+  /** Where slots are not reused, or a family was seen to leak, each episode gets a new environment. */
+  #endUntrusted(family: string): void {
+    const { settings, audit } = this.#context;
+    if (!this.#used || (settings.reuseSlots !== false && audit?.isQuarantined(family) !== true)) return;
     this.#guard('close', () => this.#giveUp());
   }
 

@@ -245,6 +245,14 @@ describe('combinations that cannot work are refused', () => {
     ],
     ['sampling: {slots: 8, slice: 9}', 'sampling.slice: 9 is more than sampling.slots, 8'],
     [
+      'sampling: {slots: 8, batch: {minRows: 9}}',
+      'sampling.batch.minRows: 9 is more than sampling.slice, 8: no call has so many',
+    ],
+    [
+      'sampling: {batch: {minWindowMs: 5, maxWindowMs: 4}}',
+      'sampling.batch.minWindowMs: 5 is more than sampling.batch.maxWindowMs, 4',
+    ],
+    [
       'sampling: {batchSteps: 600, maxSteps: 700}',
       'sampling.batchSteps: 600 is less than sampling.maxSteps, 700',
     ],

@@ -7,7 +7,11 @@ import { ENVIRONMENTS, findEnvironment } from '../../envs/registry.ts';
 import { workbench } from '../../envs/workbench/definition.ts';
 import { testEnvironmentConformance } from '../conformance/environment.ts';
 
-for (const [name, definition] of Object.entries(ENVIRONMENTS)) testEnvironmentConformance(name, definition);
+const OPTIONS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = { waiting: { latencyMs: 0 } };
+
+for (const [name, definition] of Object.entries(ENVIRONMENTS)) {
+  testEnvironmentConformance(name, definition, OPTIONS[name]);
+}
 
 describe('the registry', () => {
   test('an environment is found by its name', async () => {
@@ -17,7 +21,8 @@ describe('the registry', () => {
   test('a mistyped name is refused with the name that was meant', async () => {
     await expect(findEnvironment('workbensh')).rejects.toMatchObject({
       code: 'environment-invalid',
-      message: 'there is no environment "workbensh"; there are: workbench, cartpole, acrobot, corridor',
+      message:
+        'there is no environment "workbensh"; there are: workbench, cartpole, acrobot, corridor, waiting',
       hint: 'did you mean workbench?',
     });
   });
@@ -25,7 +30,7 @@ describe('the registry', () => {
   test('a name like none, even one of an object’s own members, is refused with those there are', async () => {
     await expect(findEnvironment('toString')).rejects.toMatchObject({
       code: 'environment-invalid',
-      hint: 'set env.name to one of: workbench, cartpole, acrobot, corridor; or to the path of a module of yours, beginning with "./"',
+      hint: 'set env.name to one of: workbench, cartpole, acrobot, corridor, waiting; or to the path of a module of yours, beginning with "./"',
     });
   });
 });

@@ -63,6 +63,12 @@ class Simulation {
     if (steps > 0) reset.add(1, 10);
     const waits = steps > 0 ? { ageMs: 0, count: 0, slot: null } : { ageMs: 4000, count: 16, slot: 3 };
     return {
+      wallMs: 500,
+      waitMs: 0,
+      gatherMs: 0,
+      lateMs: 0,
+      freeMs: 0,
+      windowMs: 0,
       steps,
       inferenceCalls: 1,
       encodeMs: 0,

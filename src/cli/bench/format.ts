@@ -143,7 +143,7 @@ function measured(
   return { title, align: 'right', cell: (row) => row[name]?.toFixed(digits) ?? '–' };
 }
 
-function formatWorkers({ workers, runSide }: BenchReport): string[] {
+function formatWorkers({ workers, runSide, asking }: BenchReport): string[] {
   return [
     ...formatTable<WorkerRow>(
       [
@@ -158,6 +158,7 @@ function formatWorkers({ workers, runSide }: BenchReport): string[] {
       ],
       workers,
     ),
+    `asked for ${formatNumber(asking.rows)} actions at a time, after ${formatNumber(asking.waitMs)} ms; slots without a task ${formatRate(asking.idleSlots)} of the time`,
     `the run side (this process): ${runSide.cores.toFixed(2)} cores, busy ${formatRate(runSide.busy)} of the time`,
   ];
 }

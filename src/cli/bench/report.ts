@@ -2,6 +2,7 @@ import type { Histogram } from '../../domain/histogram.ts';
 import type { BenchDriver, DriveEnd } from './driver.ts';
 import { computingShare, type Limit, rankShares, type TimeShares, timeShares } from './limit.ts';
 import type { Results } from './tally.ts';
+import type { WorkerUse } from './worker-use.ts';
 
 /** Lengths of one stage, in ms. */
 export interface StageReport {
@@ -26,6 +27,16 @@ export interface WorkerRow {
   readonly slotKiB: number | null;
 }
 
+/** How actions were asked for, over all workers; null where nothing was. */
+export interface AskingReport {
+  /** Observations in a call: mean. */
+  readonly rows: number | null;
+  /** How long an observation waited for its call: mean. */
+  readonly waitMs: number | null;
+  /** Share of the slots' time in which they had no task although there were some. */
+  readonly idleSlots: number | null;
+}
+
 /** All that a bench has found; with `--json` it is printed as it stands. */
 export interface BenchReport extends Results {
   /** Both null when no worker came up. */
@@ -41,6 +52,7 @@ export interface BenchReport extends Results {
   readonly stages: Readonly<Record<'task' | 'reset' | 'step', StageReport>>;
   readonly workers: readonly WorkerRow[];
   readonly deadWorkers: readonly string[];
+  readonly asking: AskingReport;
   /** This process: the part of the time that its event loop was at work, and CPU time by wall time. */
   readonly runSide: { readonly busy: number; readonly cores: number };
   readonly limitedBy: Limit | null;
@@ -81,11 +93,23 @@ export function reportOf(driver: BenchDriver, end: DriveEnd): BenchReport {
       slotKiB: use.peakRssMiB > 0 ? ((use.peakRssMiB - use.emptyRssMiB) * 1024) / use.slots : null,
     })),
     deadWorkers: driver.dead,
+    asking: askingOf(workers),
     runSide: { busy: runSide.busy, cores: elapsedS > 0 ? runSide.cpuMs / 1000 / elapsedS : 0 },
     limitedBy: shares === null ? null : (rankShares(shares)[0]?.[0] ?? null),
     timeShares: shares,
     measuredS: workers.reduce((sum, use) => sum + use.wallMs, 0) / 1000,
     computing: computingShare(workers),
+  };
+}
+
+function askingOf(workers: readonly WorkerUse[]): AskingReport {
+  const sum = (of: (use: WorkerUse) => number): number => workers.reduce((all, use) => all + of(use), 0);
+  const observations = sum((use) => use.observations);
+  const slotMs = sum(({ taskedMs, slots }) => taskedMs * slots);
+  return {
+    rows: observations > 0 ? observations / sum(({ calls }) => calls) : null,
+    waitMs: observations > 0 ? sum(({ waitMs }) => waitMs) / observations : null,
+    idleSlots: slotMs > 0 ? sum(({ freeMs }) => freeMs) / slotMs : null,
   };
 }
 

@@ -19,6 +19,13 @@ export interface WorkerUse {
   /** Draws of an action. */
   inferenceMs: number;
   environmentMs: number;
+  /** Calls for draws, observations in them, and how long those waited for their call, summed. */
+  calls: number;
+  observations: number;
+  waitMs: number;
+  /** How long slots were without a task while there were any, summed, and how long that was looked at. */
+  freeMs: number;
+  taskedMs: number;
   readonly idleMs: Record<IdleCause, number>;
   emptyRssMiB: number;
   peakRssMiB: number;
@@ -46,6 +53,11 @@ export function createWorkerUse(place: Pick<WorkerUse, 'name' | 'host' | 'isRemo
     encodeMs: 0,
     inferenceMs: 0,
     environmentMs: 0,
+    calls: 0,
+    observations: 0,
+    waitMs: 0,
+    freeMs: 0,
+    taskedMs: 0,
     idleMs: { held: 0, answers: 0, tasks: 0, acknowledgement: 0 },
     emptyRssMiB: 0,
     peakRssMiB: 0,
@@ -72,6 +84,13 @@ export function addReport(use: WorkerUse, stages: Stages, report: WorkerReport, 
   use.encodeMs += report.encodeMs;
   use.inferenceMs += report.inferenceMs;
   use.environmentMs += measure.environmentMs;
+  use.calls += report.inferenceCalls;
+  use.observations += report.steps;
+  use.waitMs += report.waitMs;
+  if (!allGiven) {
+    use.freeMs += report.freeMs;
+    use.taskedMs += up;
+  }
   use.idleMs.answers += answers;
   use.idleMs.tasks += allGiven ? 0 : tasks;
   use.idleMs.acknowledgement += acknowledgement;
