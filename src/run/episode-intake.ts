@@ -15,12 +15,19 @@ export interface EpisodeIntakeOptions {
 
 const EMPTY_BODY = Buffer.from('{"lines":[],"candidateSets":[],"steps":[],"finalObservation":[]}');
 
-/** Stores what arrives within one turn of the event loop in one go, and only then lets it count. */
+/**
+ * Least time between two transactions, in ms. Each writes the same few pages of every index again, however many rows it adds:
+ * 80 episodes in one cost two thirds of what they cost in sixteen. Longer would keep a batch of the trainer waiting.
+ */
+const INTERVAL_MS = 10;
+
+/** Stores what arrives in one go, at once after a quiet time and every INTERVAL_MS in a busy one; only then it counts. */
 export class EpisodeIntake {
   readonly #store: RunStore;
   readonly #options: EpisodeIntakeOptions;
   #waiting: ReceivedEpisode[] = [];
   #scheduled = false;
+  #flushedAt = Number.NEGATIVE_INFINITY;
 
   constructor(store: RunStore, options: EpisodeIntakeOptions) {
     this.#store = store;
@@ -31,10 +38,9 @@ export class EpisodeIntake {
     this.#waiting.push(episode);
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      this.flush();
-    });
+    const wait = this.#flushedAt + INTERVAL_MS - performance.now();
+    if (wait > 0) setTimeout(() => this.#flushScheduled(), wait);
+    else setImmediate(() => this.#flushScheduled());
   }
 
   /** Forgets what is waiting of a worker: it is gone, and what it had will be dispatched again. */
@@ -45,6 +51,7 @@ export class EpisodeIntake {
   /** Stores what is waiting. Returns whether that worked. */
   flush(): boolean {
     if (this.#waiting.length === 0) return true;
+    this.#flushedAt = performance.now();
     const batch = this.#waiting;
     try {
       this.#store.appendEpisodes(
@@ -61,6 +68,11 @@ export class EpisodeIntake {
     this.#waiting = [];
     this.#options.onStored(batch);
     return true;
+  }
+
+  #flushScheduled(): void {
+    this.#scheduled = false;
+    this.flush();
   }
 }
 
