@@ -173,7 +173,7 @@ export class SamplingWorker {
         continue;
       }
       const times = await batch.run(ready, this.#policy, this.#policyVersion);
-      this.#steps += ready.length;
+      this.#steps += times.steps;
       this.#calls++;
       this.#times.encodeMs += times.encodeMs;
       this.#times.inferenceMs += times.inferenceMs;
