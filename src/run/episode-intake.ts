@@ -23,13 +23,13 @@ const INTERVAL_MS = 10;
 
 /** Stores what arrives in one go, at once after a quiet time and every INTERVAL_MS in a busy one; only then it counts. */
 export class EpisodeIntake {
-  readonly #store: RunStore;
+  readonly #store: Pick<RunStore, 'appendEpisodes'>;
   readonly #options: EpisodeIntakeOptions;
   #waiting: ReceivedEpisode[] = [];
   #scheduled = false;
   #flushedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(store: RunStore, options: EpisodeIntakeOptions) {
+  constructor(store: Pick<RunStore, 'appendEpisodes'>, options: EpisodeIntakeOptions) {
     this.#store = store;
     this.#options = options;
   }
