@@ -14,6 +14,18 @@ function offering(candidates: unknown): Observation {
   return { ...observation, ...JSON.parse(JSON.stringify({ candidates })) };
 }
 
+/** Of a step that showed this. */
+function result(next: Observation): StepResult {
+  return {
+    observation: next,
+    components: {},
+    terminated: false,
+    success: false,
+    failure: null,
+    effective: true,
+  };
+}
+
 test('candidates are right or wrong as their schema says, each of them', () => {
   const odd = [
     null,
@@ -26,23 +38,17 @@ test('candidates are right or wrong as their schema says, each of them', () => {
     { type: 'read', text: '', kind: '' },
     { type: 'input', text: 'x', kind: 'name', more: 1 },
   ];
-  for (const candidate of [...odd, ...right]) {
-    const check = () => checkObservation(offering([observation.candidates[0], candidate]));
-    if (candidateSchema.safeParse(candidate).success) expect(check).not.toThrow();
-    else expect(check).toThrow(/as candidates\.1 of an observation/u);
+  expect(right.every((candidate) => candidateSchema.safeParse(candidate).success)).toBe(true);
+  expect(odd.some((candidate) => candidateSchema.safeParse(candidate).success)).toBe(false);
+  expect(() => checkObservation(offering(right))).not.toThrow();
+  for (const candidate of odd) {
+    const among = offering([observation.candidates[0], candidate]);
+    expect(() => checkObservation(among)).toThrow(/as candidates\.1 of an observation/u);
   }
   expect(() => checkObservation(offering({}))).toThrow(/as candidates of an observation/u);
 });
 
 test('a step that brings a new set of candidates has it looked at', () => {
-  const result = (next: Observation): StepResult => ({
-    observation: next,
-    components: {},
-    terminated: false,
-    success: false,
-    failure: null,
-    effective: true,
-  });
   expect(() => checkStepResult(result({ ...observation, lines: [] }), observation)).not.toThrow();
   expect(() => checkStepResult(result(offering([{ type: 'input' }])), observation)).toThrow(/candidates\.0/u);
 });
