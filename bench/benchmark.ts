@@ -20,6 +20,8 @@ export interface BenchmarkOptions {
   readonly seeds: readonly number[];
   /** `--slots`. */
   readonly slots: number | null;
+  /** `--run`: directory of a run whose newest checkpoint's weights are taken. */
+  readonly run: string | null;
   /** Progress, for people. */
   readonly say: (line: string) => void;
 }

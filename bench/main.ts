@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { type Benchmark, machine } from './benchmark.ts';
+import { errorText, errorWithHint, LabError } from '../src/domain/error.ts';
+import { type Benchmark, type BenchmarkOptions, type BenchmarkResult, machine } from './benchmark.ts';
 import { classic } from './classic.bench.ts';
 import { growth } from './growth.bench.ts';
 import { latency } from './latency.bench.ts';
@@ -26,32 +27,25 @@ const BENCHMARKS: readonly Benchmark[] = [
   soak,
 ];
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    json: { type: 'boolean', default: false },
-    seconds: { type: 'string', default: '8' },
-    minutes: { type: 'string', default: '10' },
-    seeds: { type: 'string', default: '1,2,3' },
-    slots: { type: 'string' },
-  },
-});
+const USAGE =
+  'usage: npm run bench -- NAME [--json] [--seconds S] [--slots N] [--run DIR] [--minutes M] [--seeds 1,2,3]';
 
+const { values, positionals } = readArguments();
+if (values.help) {
+  console.log(usage());
+  process.exit(0);
+}
 const [name] = positionals;
 const benchmark = BENCHMARKS.find((candidate) => candidate.name === name);
-if (benchmark === undefined) {
-  console.error(
-    'usage: npm run bench -- NAME [--json] [--seconds S] [--slots N] [--minutes M] [--seeds 1,2,3]\n',
-  );
-  for (const each of BENCHMARKS) console.error(`  ${each.name.padEnd(10)} ${each.measures}`);
-  process.exit(2);
-}
+if (benchmark === undefined)
+  refuse(name === undefined ? 'which benchmark?' : `there is no benchmark "${name}"`);
 
-const { figures, conditions, details } = await benchmark.run({
-  seconds: Number(values.seconds),
-  minutes: Number(values.minutes),
-  seeds: values.seeds.split(',').map(Number),
-  slots: values.slots === undefined ? null : Number(values.slots),
+const { figures, conditions, details } = await measured(benchmark, {
+  seconds: numberOf('seconds', values.seconds, 0),
+  minutes: numberOf('minutes', values.minutes, 0),
+  seeds: values.seeds.split(',').map((seed) => numberOf('seeds', seed, 0)),
+  slots: values.slots === undefined ? null : numberOf('slots', values.slots, 1),
+  run: values.run ?? null,
   say: (line) => console.error(line),
 });
 const result = { name: benchmark.name, figures, conditions: { ...machine(), ...conditions } };
@@ -72,4 +66,53 @@ process.exit(0);
 
 function formatFigure(value: number): string {
   return value >= 1000 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)));
+}
+
+/** Runs it; what it says of a wrong option is for people, without a trace. */
+async function measured(chosen: Benchmark, options: BenchmarkOptions): Promise<BenchmarkResult> {
+  try {
+    return await chosen.run(options);
+  } catch (thrown) {
+    if (!(thrown instanceof LabError)) throw thrown;
+    console.error(errorWithHint(thrown));
+    process.exit(1);
+  }
+}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        help: { type: 'boolean', short: 'h', default: false },
+        json: { type: 'boolean', default: false },
+        seconds: { type: 'string', default: '8' },
+        minutes: { type: 'string', default: '10' },
+        seeds: { type: 'string', default: '1,2,3' },
+        slots: { type: 'string' },
+        run: { type: 'string' },
+      },
+    });
+  } catch (thrown) {
+    return refuse(errorText(thrown));
+  }
+}
+
+function numberOf(option: string, text: string, least: number): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= least) return value;
+  return refuse(`--${option} is "${text}": wanted a number, ${least} or more`);
+}
+
+function refuse(reason: string): never {
+  console.error(`${reason}\n\n${usage()}`);
+  process.exit(2);
+}
+
+function usage(): string {
+  return [
+    USAGE,
+    '',
+    ...BENCHMARKS.map(({ name: each, measures }) => `  ${each.padEnd(10)} ${measures}`),
+  ].join('\n');
 }

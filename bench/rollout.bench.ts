@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { loadConfig } from '../src/config/load.ts';
+import { LabError } from '../src/domain/error.ts';
+import type { PolicySpec } from '../src/domain/policy-spec.ts';
 import { bytesOf } from '../src/protocol/frame.ts';
+import { loadCheckpoint } from '../src/run/checkpoint.ts';
 import { workerSettings } from '../src/run/child-settings.ts';
 import { bytesByWorker, EpisodeIntake } from '../src/run/episode-intake.ts';
 import { openRunStore } from '../src/store/index-writer.ts';
@@ -23,11 +26,11 @@ export const rollout: Benchmark = {
   name: 'rollout',
   measures:
     'env steps/s with the policy in the loop and every episode stored, against the inference-only rate',
-  async run({ seconds, slots, say }) {
+  async run({ seconds, slots, run, say }) {
     const { config } = loadConfig(null, { file: 'demo' });
     const workers = config.hosts.reduce((sum, host) => sum + host.workers, 0);
     const total = slots ?? config.sampling.slots;
-    const weights = initialWeights(config.policy, 1);
+    const { weights, policy } = run === null ? untrained(config.policy) : trained(run);
     const base = workerSettings(config);
     const directory = mkdtempSync(join(tmpdir(), 'rollout-'));
     try {
@@ -49,7 +52,7 @@ export const rollout: Benchmark = {
         const settings = { ...base, worker, host: 'local', slots: Math.floor(total / workers) };
         driven[worker] = await driveWorker(
           settings,
-          bytesOf(weights),
+          weights,
           ({ summary, bytes, bootstrapValue }, attachments) =>
             intake.add({ worker, summary, bytes, bootstrapValue, attachments }),
           'by caller',
@@ -73,13 +76,32 @@ export const rollout: Benchmark = {
           ratioToInference: (figures['envStepsPerS'] ?? 0) / inferenceOnlyPerS,
           ...figures,
         },
-        conditions: { workers, seconds, policy: 'untrained', env: config.env.name },
+        conditions: { workers, seconds, policy, env: config.env.name },
       };
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }
   },
 };
+
+/** What the workers are given, and what to call it. */
+interface Weights {
+  readonly weights: Uint8Array;
+  readonly policy: string;
+}
+
+/** Its episodes are short: a step costs more with it than with one that has learned something. */
+function untrained(spec: PolicySpec): Weights {
+  return { weights: bytesOf(initialWeights(spec, 1)), policy: 'untrained' };
+}
+
+/** The newest checkpoint of a run, which must have the demo's policy and environment. */
+function trained(run: string): Weights {
+  const { checkpoint } = loadCheckpoint(join(run, 'checkpoints'));
+  if (checkpoint === null)
+    throw new LabError('checkpoint-missing', { message: `there is no checkpoint in ${run}` });
+  return { weights: checkpoint.weights, policy: `iteration ${checkpoint.iteration} of ${basename(run)}` };
+}
 
 /** What the workers, and this process for them, do in so many seconds. CPU times are those of whole processes. */
 async function measure(

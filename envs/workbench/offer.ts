@@ -12,25 +12,15 @@ const LEGAL: Readonly<Record<FormState, readonly ActionType[]>> = {
   ready: ['read', 'select_tool', 'confirm', 'submit', 'noop'],
 };
 
-/** What a scenario offers, before it is shuffled: the same in each of its episodes. */
+/** What a scenario offers, before it is shuffled. */
 interface Stock {
   readonly reads: readonly Candidate[];
   readonly tools: readonly Candidate[];
   readonly inputs: readonly Candidate[];
   /** Values in files. */
   readonly values: readonly string[];
-  readonly arguments: Readonly<Record<ArgumentType, ReadonlySet<string>>>;
-}
-
-const stocks = new WeakMap<Scenario, Stock>();
-
-function stockOf(scenario: Scenario): Stock {
-  let stock = stocks.get(scenario);
-  if (stock === undefined) {
-    stock = createStock(scenario);
-    stocks.set(scenario, stock);
-  }
-  return stock;
+  /** So few that a list is searched faster than a set is made. */
+  readonly arguments: Readonly<Record<ArgumentType, readonly string[]>>;
 }
 
 function createStock({ files, directories, names, tray }: Scenario): Stock {
@@ -48,9 +38,9 @@ function createStock({ files, directories, names, tray }: Scenario): Stock {
     inputs,
     values,
     arguments: {
-      read: new Set(fileNames),
-      select_tool: new Set(tray),
-      input: new Set(inputs.map((candidate) => candidate.text)),
+      read: fileNames,
+      select_tool: tray,
+      input: inputs.map((candidate) => candidate.text),
     },
   };
 }
@@ -63,19 +53,19 @@ export class Offer {
   readonly #fixed: readonly Candidate[];
   readonly #inputs: readonly Candidate[];
   /** Values in files that nobody has read yet. */
-  readonly #hidden: Set<string>;
+  #hidden: readonly string[];
   readonly #arguments: Stock['arguments'];
   /** Null until a form asks for it. */
   #withInputs: readonly Candidate[] | null = null;
 
   constructor(scenario: Scenario, seed: number) {
     const random = createRandom(seed);
-    const stock = stockOf(scenario);
+    const stock = createStock(scenario);
     const reads = random.shuffle(stock.reads);
     const tools = random.shuffle(stock.tools);
     this.#fixed = [...reads, ...tools];
     this.#inputs = random.shuffle(stock.inputs);
-    this.#hidden = new Set(stock.values);
+    this.#hidden = stock.values;
     this.#arguments = stock.arguments;
   }
 
@@ -96,18 +86,18 @@ export class Offer {
     if (!LEGAL[form].includes(action.type)) return false;
     const { type, argument } = action;
     if (type !== 'read' && type !== 'select_tool' && type !== 'input') return argument === null;
-    if (argument === null || !this.#arguments[type].has(argument)) return false;
-    return type !== 'input' || !this.#hidden.has(argument);
+    if (argument === null || !this.#arguments[type].includes(argument)) return false;
+    return type !== 'input' || !this.#hidden.includes(argument);
   }
 
   /** Adds values that have been read to the inputs. */
   discover(values: readonly string[]): void {
-    let changed = false;
-    for (const value of values) changed = this.#hidden.delete(value) || changed;
-    if (changed) this.#withInputs = null;
+    if (!values.some((value) => this.#hidden.includes(value))) return;
+    this.#hidden = this.#hidden.filter((value) => !values.includes(value));
+    this.#withInputs = null;
   }
 
   #listAll(): readonly Candidate[] {
-    return [...this.#fixed, ...this.#inputs.filter((candidate) => !this.#hidden.has(candidate.text))];
+    return [...this.#fixed, ...this.#inputs.filter((candidate) => !this.#hidden.includes(candidate.text))];
   }
 }

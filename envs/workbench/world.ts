@@ -15,24 +15,14 @@ export interface World {
   readonly runs: string[];
 }
 
-/** Sets of the directories of scenarios: no tool changes them. */
-const directorySets = new WeakMap<Scenario, ReadonlySet<string>>();
-
-/** The computer as the task finds it. */
-export function createWorld(scenario: Scenario): World {
+/** The computer as the task finds it; `directories` may be the set of another of the same scenario: no tool changes it. */
+export function createWorld(
+  scenario: Scenario,
+  directories: ReadonlySet<string> = new Set(scenario.directories),
+): World {
   const files = new Map<string, ScenarioFile>();
   for (const file of scenario.files) files.set(file.name, file);
-  let directories = directorySets.get(scenario);
-  if (directories === undefined) {
-    directories = new Set(scenario.directories);
-    directorySets.set(scenario, directories);
-  }
-  return {
-    files,
-    directories,
-    outputs: [],
-    runs: [],
-  };
+  return { files, directories, outputs: [], runs: [] };
 }
 
 /** Runs a tool with a value for each of its fields. A run that fails changes nothing. */
@@ -47,22 +37,12 @@ export function formatRun(job: Job): string {
   return [job.tool, ...job.arguments].join(' ');
 }
 
-/** Computers as the jobs of their scenarios leave them. */
-const goals = new WeakMap<Scenario, World>();
-
-function goalOf(scenario: Scenario): World {
-  let goal = goals.get(scenario);
-  if (goal === undefined) {
-    goal = createWorld(scenario);
-    for (const job of scenario.jobs) runTool(goal, job);
-    goals.set(scenario, goal);
-  }
-  return goal;
-}
-
 /** Whether the computer is just as the scenario's jobs would have left it: all of it done, and nothing else. */
 export function reachesGoal(world: World, scenario: Scenario): boolean {
-  const goal = goalOf(scenario);
+  // As it was found: nothing is done.
+  if (world.runs.length === 0 && scenario.jobs.length > 0) return false;
+  const goal = createWorld(scenario, world.directories);
+  for (const job of scenario.jobs) runTool(goal, job);
   if (world.files.size !== goal.files.size || world.outputs.length !== goal.outputs.length) return false;
   for (const [name, wanted] of goal.files) {
     const file = world.files.get(name);

@@ -18,9 +18,13 @@ export interface RandomStream {
 /** Mixes strings and numbers into a 32-bit seed (FNV-1a over the text, then the murmur3 finaliser). */
 export function deriveSeed(...parts: readonly (string | number)[]): number {
   let hash = 0x811c9dc5;
-  const text = parts.join('\u0000');
-  for (let i = 0; i < text.length; i++) {
-    hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  for (let part = 0; part < parts.length; part++) {
+    // A character of code 0 between two parts.
+    if (part > 0) hash = Math.imul(hash, 0x01000193);
+    const text = String(parts[part]);
+    for (let i = 0; i < text.length; i++) {
+      hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+    }
   }
   return finalise(hash);
 }

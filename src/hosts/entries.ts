@@ -12,6 +12,14 @@ const ENTRIES = {
 } as const;
 export type EntryName = keyof typeof ENTRIES;
 
+/**
+ * Room for young objects, in MiB: those of an episode live for many batches when there are thousands of slots, and V8's
+ * default of 16 copies them again and again (17 % of a worker's time with 3,500 slots, 12 % with this).
+ */
+const NODE_FLAGS: Readonly<Partial<Record<EntryName, readonly string[]>>> = {
+  worker: ['--max-semi-space-size=64'],
+};
+
 const fromSource = import.meta.url.endsWith('.ts');
 
 /** The file of a process entry. */
@@ -22,7 +30,8 @@ export function entryPath(entry: EntryName): string {
 /** Program and arguments that start an entry on this machine; from source, Node is given the tsx loader. */
 export function entryCommand(entry: EntryName): readonly [string, ...string[]] {
   const path = entryPath(entry);
-  if (!fromSource) return [process.execPath, path];
+  const flags = NODE_FLAGS[entry] ?? [];
+  if (!fromSource) return [process.execPath, ...flags, path];
   const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-  return [process.execPath, '--import', loader, path];
+  return [process.execPath, ...flags, '--import', loader, path];
 }

@@ -53,12 +53,21 @@ export function connect<Incoming, Outgoing extends object>(
   // A peer that went away: its end is noticed on the input side, writes to it are dropped.
   output.on('error', () => close(null));
   output.write(PREAMBLE);
+  let corked = false;
+  const uncork = (): void => {
+    corked = false;
+    output.uncork();
+  };
   return {
     send(message, attachments) {
       if (closed || output.destroyed || output.writableEnded) return;
-      output.cork();
+      // One system call for all that is sent in one go: a batch ends dozens of episodes.
+      if (!corked) {
+        corked = true;
+        output.cork();
+        process.nextTick(uncork);
+      }
       for (const chunk of encodeFrame(message, attachments)) output.write(chunk);
-      output.uncork();
     },
     get queuedBytes() {
       return output.writableLength;

@@ -15,15 +15,22 @@ export interface EpisodeIntakeOptions {
 
 const EMPTY_BODY = Buffer.from('{"lines":[],"candidateSets":[],"steps":[],"finalObservation":[]}');
 
-/** Stores what arrives within one turn of the event loop in one go, and only then lets it count. */
+/**
+ * Least time between two transactions, in ms. Each writes the same few pages of every index again, however many rows it adds:
+ * 80 episodes in one cost two thirds of what they cost in sixteen. Longer would keep a batch of the trainer waiting.
+ */
+const INTERVAL_MS = 10;
+
+/** Stores what arrives in one go, at once after a quiet time and every INTERVAL_MS in a busy one; only then it counts. */
 export class EpisodeIntake {
-  readonly #store: RunStore;
+  readonly #store: Pick<RunStore, 'appendEpisodes'>;
   readonly #options: EpisodeIntakeOptions;
   #waiting: ReceivedEpisode[] = [];
   #scheduled = false;
   #newestWrite: { readonly ms: number; readonly endedAt: number } | null = null;
+  #flushedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(store: RunStore, options: EpisodeIntakeOptions) {
+  constructor(store: Pick<RunStore, 'appendEpisodes'>, options: EpisodeIntakeOptions) {
     this.#store = store;
     this.#options = options;
   }
@@ -37,10 +44,9 @@ export class EpisodeIntake {
     this.#waiting.push(episode);
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      this.flush();
-    });
+    const wait = this.#flushedAt + INTERVAL_MS - performance.now();
+    if (wait > 0) setTimeout(() => this.#flushScheduled(), wait);
+    else setImmediate(() => this.#flushScheduled());
   }
 
   /** Forgets what is waiting of a worker: it is gone, and what it had will be dispatched again. */
@@ -51,6 +57,7 @@ export class EpisodeIntake {
   /** Stores what is waiting. Returns whether that worked. */
   flush(): boolean {
     if (this.#waiting.length === 0) return true;
+    this.#flushedAt = performance.now();
     const batch = this.#waiting;
     const started = performance.now();
     try {
@@ -70,6 +77,11 @@ export class EpisodeIntake {
     this.#waiting = [];
     this.#options.onStored(batch);
     return true;
+  }
+
+  #flushScheduled(): void {
+    this.#scheduled = false;
+    this.flush();
   }
 }
 

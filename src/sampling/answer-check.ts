@@ -1,7 +1,7 @@
 import type { StepResult } from '../../envs/contract.ts';
 import { errorText, LabError } from '../domain/error.ts';
 import { TERMINATED_FAILURES } from '../domain/failure.ts';
-import { ACTION_TYPES, type Candidate, candidateSchema, type Observation } from '../domain/space.ts';
+import { ACTION_TYPES, ARGUMENT_TYPES, type Candidate, type Observation } from '../domain/space.ts';
 import type { Task } from '../domain/task.ts';
 
 /*
@@ -11,8 +11,7 @@ import type { Task } from '../domain/task.ts';
 
 const LEGAL: ReadonlySet<unknown> = new Set(ACTION_TYPES);
 const FAILURES: ReadonlySet<unknown> = new Set([...TERMINATED_FAILURES, null, undefined]);
-/** Sets of candidates that were found right; environments hand out the same one while nothing changes. */
-const checkedSets = new WeakSet<readonly Candidate[]>();
+const WITH_ARGUMENT: ReadonlySet<unknown> = new Set(ARGUMENT_TYPES);
 
 /** Throws `environment-invalid` unless it is a task. */
 export function checkTask(task: Task): void {
@@ -22,22 +21,27 @@ export function checkTask(task: Task): void {
   if (!Number.isFinite(difficulty)) throw wrong('createTask', 'difficulty', difficulty);
 }
 
-/** Throws `environment-invalid` unless it is an observation. */
-export function checkObservation(observation: Observation): void {
+/**
+ * Throws `environment-invalid` unless it is an observation. Environments hand out the same set of candidates while nothing
+ * changes: the one `known` is right.
+ */
+export function checkObservation(observation: Observation, known: readonly Candidate[] | null = null): void {
   const { lines, legal, candidates } = asRecord(observation, 'an observation');
   if (!isArrayOf(lines, isText)) throw wrong('an observation', 'lines', lines);
   if (!isArrayOf(legal, isActionType)) throw wrong('an observation', 'legal', legal);
   if (!Array.isArray(candidates)) throw wrong('an observation', 'candidates', candidates);
-  if (checkedSets.has(candidates)) return;
-  const odd = candidates.findIndex((candidate) => !candidateSchema.safeParse(candidate).success);
-  if (odd >= 0) throw wrong('an observation', `candidates.${odd}`, candidates[odd]);
-  checkedSets.add(candidates);
+  if (candidates === known || isArrayOf(candidates, isCandidate)) return;
+  const odd = candidates.findIndex((candidate) => !isCandidate(candidate));
+  throw wrong('an observation', `candidates.${odd}`, candidates[odd]);
 }
 
-/** Throws `environment-invalid` unless it is the result of a step. Components are for the aggregator to judge. */
-export function checkStepResult(result: StepResult): void {
+/**
+ * Throws `environment-invalid` unless it is the result of a step that followed a right observation. Components are for the
+ * aggregator to judge.
+ */
+export function checkStepResult(result: StepResult, before: Observation): void {
   const value = asRecord(result, 'a step');
-  checkObservation(result.observation);
+  checkObservation(result.observation, before.candidates);
   const { components, terminated, success, failure, effective } = value;
   if (typeof components !== 'object' || components === null) throw wrong('a step', 'components', components);
   if (typeof terminated !== 'boolean') throw wrong('a step', 'terminated', terminated);
@@ -54,6 +58,12 @@ function isArrayOf(value: unknown, is: (item: unknown) => boolean): boolean {
 
 function isText(value: unknown): boolean {
   return typeof value === 'string';
+}
+
+function isCandidate(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { type, text, kind } = value;
+  return WITH_ARGUMENT.has(type) && typeof text === 'string' && typeof kind === 'string';
 }
 
 function isActionType(value: unknown): boolean {

@@ -1,5 +1,7 @@
+import type { RewardPart } from '../domain/reward.ts';
 import type { Action, Candidate, Observation } from '../domain/space.ts';
 import type { Payment } from '../rewards/aggregator.ts';
+import { JsonBytes } from './json-bytes.ts';
 
 /** What the policy said of a step. */
 export interface Decision {
@@ -12,9 +14,11 @@ export interface Decision {
 
 /** Bytes that a slot keeps for its steps from one episode to the next. */
 const KEPT_BYTES = 64 * 1024;
-const INITIAL_BYTES = 2048;
-/** UTF-8 takes at most so many bytes for a UTF-16 unit. */
-const MOST_BYTES_PER_UNIT = 3;
+/** What stands before an episode's steps and after them is made in here, by one recorder after another. */
+const head = new JsonBytes();
+const tail = new JsonBytes();
+/** Where each candidate of the set that was written last ends in it. */
+const ends: number[] = [];
 
 /**
  * Collects an episode's steps for the store, as the JSON of an `EpisodeBody`; each line and each set of candidates is kept
@@ -29,8 +33,7 @@ export class EpisodeRecorder {
   readonly #newest: string[] = [];
   readonly #newestIndices: number[] = [];
   /** `,` and the JSON of each step, one after the other. */
-  #bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
-  #used = 0;
+  readonly #steps = new JsonBytes();
   #length = 0;
 
   clear(): void {
@@ -39,8 +42,7 @@ export class EpisodeRecorder {
     this.#candidateSets = [];
     this.#newest.length = 0;
     this.#newestIndices.length = 0;
-    if (this.#bytes.byteLength > KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
-    this.#used = 0;
+    this.#steps.clear(KEPT_BYTES);
     this.#length = 0;
   }
 
@@ -51,52 +53,61 @@ export class EpisodeRecorder {
 
   /** Adds a step: the observation before it, what was decided, what came of it and what it was paid. */
   push(observation: Observation, decision: Decision, effective: boolean, payment: Payment): void {
-    const { parts } = payment;
-    this.#write(
-      `,{"observation":[${this.#indices(observation)}]` +
-        `,"candidates":${this.#candidateSet(observation.candidates)}` +
-        `,"action":${actionJson(decision.action)}` +
-        `,"probability":${rounded(decision.probability)}` +
-        `,"value":${rounded(decision.value)}` +
-        `,"entropy":${rounded(decision.entropy)}` +
-        `,"policyVersion":${decision.policyVersion}` +
-        `,"effective":${effective ? 'true' : 'false'}` +
-        `,"reward":${rounded(payment.reward)}` +
-        `,"parts":${parts.length === 0 ? '[]' : JSON.stringify(parts)}}`,
-    );
+    const { action } = decision;
+    const out = this.#steps;
+    out.ascii(',{"observation":[');
+    this.#writeIndices(observation, out);
+    out.ascii('],"candidates":');
+    out.integer(this.#candidateSet(observation.candidates));
+    out.ascii(',"action":{"type":');
+    out.string(action.type);
+    out.ascii(',"argument":');
+    if (action.argument === null) out.ascii('null');
+    else out.string(action.argument);
+    out.ascii('},"probability":');
+    out.rounded(decision.probability);
+    out.ascii(',"value":');
+    out.rounded(decision.value);
+    out.ascii(',"entropy":');
+    out.rounded(decision.entropy);
+    out.ascii(',"policyVersion":');
+    out.integer(decision.policyVersion);
+    out.ascii(effective ? ',"effective":true,"reward":' : ',"effective":false,"reward":');
+    out.rounded(payment.reward);
+    out.ascii(',"parts":[');
+    writeParts(payment.parts, out);
+    out.ascii(']}');
     this.#length++;
   }
 
   /** The whole body as UTF-8 JSON. */
   encode(final: Observation | null): Uint8Array {
-    const finalIndices = final === null ? '' : this.#indices(final);
-    const head = `{"lines":${JSON.stringify(this.#lines)},"candidateSets":${JSON.stringify(this.#candidateSets)},"steps":[`;
-    const tail = `],"finalObservation":[${finalIndices}]}`;
+    // It may bring lines that are new.
+    tail.clear(KEPT_BYTES);
+    tail.ascii('],"finalObservation":[');
+    if (final !== null) this.#writeIndices(final, tail);
+    tail.ascii(']}');
+    head.clear(KEPT_BYTES);
+    head.ascii('{"lines":[');
+    for (let i = 0; i < this.#lines.length; i++) {
+      if (i > 0) head.ascii(',');
+      head.string(this.#lines[i] ?? '');
+    }
+    head.ascii('],"candidateSets":[');
+    writeSets(this.#candidateSets, head);
+    head.ascii('],"steps":[');
     // Without the comma before the first.
-    const steps = this.#bytes.subarray(Math.min(1, this.#used), this.#used);
-    const headBytes = Buffer.byteLength(head);
-    // Digits, commas and brackets: a byte each.
-    const body = Buffer.allocUnsafe(headBytes + steps.byteLength + tail.length);
-    body.write(head, 0);
-    body.set(steps, headBytes);
-    body.write(tail, headBytes + steps.byteLength, 'latin1');
+    const steps = this.#steps.view().subarray(Math.min(1, this.#steps.length));
+    const body = Buffer.allocUnsafe(head.length + steps.byteLength + tail.length);
+    body.set(head.view());
+    body.set(steps, head.length);
+    body.set(tail.view(), head.length + steps.byteLength);
     return body;
   }
 
-  #write(text: string): void {
-    const needed = this.#used + MOST_BYTES_PER_UNIT * text.length;
-    if (needed > this.#bytes.byteLength) {
-      const grown = Buffer.allocUnsafeSlow(2 * needed);
-      this.#bytes.copy(grown, 0, 0, this.#used);
-      this.#bytes = grown;
-    }
-    this.#used += this.#bytes.write(text, this.#used);
-  }
-
-  /** `0,1,5` */
-  #indices({ lines }: Observation): string {
+  /** Writes `0,1,5`. */
+  #writeIndices({ lines }: Observation, out: JsonBytes): void {
     const [newest, known] = [this.#newest, this.#newestIndices];
-    let text = '';
     for (let i = 0; i < lines.length; i++) {
       const line = lines[i] ?? '';
       // Where it stood before, or one place further on: turns move up when the oldest goes.
@@ -104,9 +115,9 @@ export class EpisodeRecorder {
         known[i] = (line === newest[i + 1] ? known[i + 1] : undefined) ?? this.#indexOf(line);
         newest[i] = line;
       }
-      text += i === 0 ? String(known[i]) : `,${known[i]}`;
+      if (i > 0) out.ascii(',');
+      out.integer(known[i] ?? 0);
     }
-    return text;
   }
 
   #indexOf(line: string): number {
@@ -125,14 +136,44 @@ export class EpisodeRecorder {
   }
 }
 
-function actionJson({ type, argument }: Action): string {
-  return argument === null
-    ? `{"type":"${type}","argument":null}`
-    : `{"type":"${type}","argument":${JSON.stringify(argument)}}`;
+/** Sets of one episode begin with the same candidates for the most part: those are copied from the set before. */
+function writeSets(sets: readonly (readonly Candidate[])[], out: JsonBytes): void {
+  let [before, startBefore]: [readonly Candidate[], number] = [[], 0];
+  for (const [place, set] of sets.entries()) {
+    out.ascii(place === 0 ? '[' : ',[');
+    const start = out.length;
+    let i = 0;
+    while (i < set.length && set[i] === before[i]) i++;
+    out.repeat(startBefore, i === 0 ? 0 : (ends[i - 1] ?? 0));
+    for (; i < set.length; i++) {
+      const candidate = set[i];
+      if (candidate === undefined) continue;
+      out.ascii(i === 0 ? '{"type":"' : ',{"type":"');
+      out.ascii(candidate.type);
+      out.ascii('","text":');
+      out.string(candidate.text);
+      out.ascii(',"kind":');
+      out.string(candidate.kind);
+      out.ascii('}');
+      ends[i] = out.length - start;
+    }
+    out.ascii(']');
+    [before, startBefore] = [set, start];
+  }
 }
 
-/** JSON of six decimals: what a reader can use, at half the bytes. */
-function rounded(value: number): string {
-  // JSON knows no NaN and no infinity.
-  return Number.isFinite(value) ? String(Math.round(value * 1e6) / 1e6) : 'null';
+function writeParts(parts: readonly RewardPart[], out: JsonBytes): void {
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i];
+    if (part === undefined) continue;
+    out.ascii(i === 0 ? '{"name":' : ',{"name":');
+    out.string(part.name);
+    out.ascii(',"raw":');
+    out.number(part.raw);
+    out.ascii(',"weighted":');
+    out.number(part.weighted);
+    out.ascii(',"paid":');
+    out.number(part.paid);
+    out.ascii('}');
+  }
 }

@@ -7,8 +7,10 @@ import { errorText } from '../domain/error.ts';
 import type { ActionLayout, PolicySpec } from '../domain/policy-spec.ts';
 import type { Slot } from './slot.ts';
 
-/** Where one call's time went, in ms. */
+/** What one call did, and where its time went, in ms. */
 export interface BatchTimes {
+  /** Actions taken: a last look at a truncated episode is none. */
+  steps: number;
   encodeMs: number;
   inferenceMs: number;
   stepMs: number;
@@ -45,14 +47,19 @@ export class InferenceBatch {
     const encodedAt = performance.now();
     const { logProbabilities, values } = await policy.run(n, this.#arrays);
     const answeredAt = performance.now();
+    let steps = 0;
     for (let row = 0; row < n; row++) {
       const slot = encoded[row];
       if (slot === undefined) continue;
       const value = values[row] ?? 0;
       if (slot.state === 'closing') slot.bootstrap(value);
-      else this.#tryAct(slot, { row, logProbabilities, value, policyVersion });
+      else {
+        this.#tryAct(slot, { row, logProbabilities, value, policyVersion });
+        steps++;
+      }
     }
     return {
+      steps,
       encodeMs: encodedAt - started,
       inferenceMs: answeredAt - encodedAt,
       stepMs: performance.now() - answeredAt,

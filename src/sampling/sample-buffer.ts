@@ -5,7 +5,7 @@ import {
   observationTensors,
   type PolicySpec,
 } from '../domain/policy-spec.ts';
-import { type Attachments, bytesOf } from '../protocol/frame.ts';
+import type { Attachments } from '../protocol/frame.ts';
 
 /** One row of a batch: what the policy was given and what it answered. The arrays are those of all rows. */
 export interface SampleRow {
@@ -23,6 +23,9 @@ type ObservationColumn = InstanceType<(typeof ARRAYS)[keyof typeof ARRAYS]>;
 
 /** The tensors of so many steps; those of the observation in the order of `observationTensors`. */
 interface Columns {
+  readonly memory: Buffer;
+  /** Where each tensor begins in it, and how many bytes of it are one step's, in the order in which they are sent. */
+  readonly places: readonly { readonly name: string; readonly start: number; readonly bytes: number }[];
   readonly observations: readonly ObservationColumn[];
   readonly actions: Uint16Array;
   readonly logProbabilities: Float32Array;
@@ -83,21 +86,16 @@ export class SampleBuffer {
 
   /** Copies of the filled parts, ready to send: views of one piece of memory. */
   tensors(): Attachments {
-    const { observations, actions, logProbabilities, values, rewards, versions } = this.#columns;
-    const named: [string, ArrayBufferView][] = [
-      ...observations.map((column, i): [string, ArrayBufferView] => [this.#tensors[i]?.name ?? '', column]),
-      ...Object.entries({ actions, logProbabilities, values, rewards, versions }),
-    ];
-    const filledBytes = (column: ArrayBufferView): number => (column.byteLength / this.#room) * this.#length;
+    const { memory, places } = this.#columns;
     let total = 0;
-    for (const [, column] of named) total += filledBytes(column);
+    for (const { bytes } of places) total += bytes * this.#length;
     const copy = Buffer.allocUnsafe(total);
     const parts: Record<string, Uint8Array> = {};
     let at = 0;
-    for (const [name, column] of named) {
-      const filled = filledBytes(column);
-      copy.set(bytesOf(column).subarray(0, filled), at);
-      parts[name] = copy.subarray(at, at + filled);
+    for (const { name, start, bytes } of places) {
+      const filled = bytes * this.#length;
+      memory.copy(copy, at, start, start + filled);
+      parts[name] = new Uint8Array(copy.buffer, copy.byteOffset + at, filled);
       at += filled;
     }
     return parts;
@@ -106,25 +104,39 @@ export class SampleBuffer {
   /** All in one piece of memory: a step then touches few of its pages. */
   #createColumns(steps: number): Columns {
     const floats = 4 * steps;
-    let bytes = floats * (this.#size + 3) + 2 * steps;
+    let bytes = floats * (this.#size + 3) + roundUp(2 * steps);
     for (const { element, width } of this.#tensors)
       bytes += roundUp(ARRAYS[element].BYTES_PER_ELEMENT * steps * width);
     const memory = new ArrayBuffer(bytes);
+    const places: Columns['places'][number][] = [];
     let at = 0;
-    const next = (length: number): number => {
-      at += roundUp(length);
-      return at - roundUp(length);
+    const next = (name: string, bytesOfStep: number): number => {
+      const start = at;
+      places.push({ name, start, bytes: bytesOfStep });
+      at += roundUp(bytesOfStep * steps);
+      return start;
     };
+    const observations = this.#tensors.map(({ name, element, width, bytes: bytesOfStep }) => {
+      return new ARRAYS[element](memory, next(name, bytesOfStep), steps * width);
+    });
+    const actions = new Uint16Array(memory, next('actions', 2), steps);
+    const logProbabilities = new Float32Array(
+      memory,
+      next('logProbabilities', 4 * this.#size),
+      steps * this.#size,
+    );
+    const values = new Float32Array(memory, next('values', 4), steps);
+    const rewards = new Float32Array(memory, next('rewards', 4), steps);
+    const versions = new Uint32Array(memory, next('versions', 4), steps);
     return {
-      observations: this.#tensors.map(({ element, width }) => {
-        const Column = ARRAYS[element];
-        return new Column(memory, next(Column.BYTES_PER_ELEMENT * steps * width), steps * width);
-      }),
-      logProbabilities: new Float32Array(memory, next(floats * this.#size), steps * this.#size),
-      values: new Float32Array(memory, next(floats), steps),
-      rewards: new Float32Array(memory, next(floats), steps),
-      versions: new Uint32Array(memory, next(floats), steps),
-      actions: new Uint16Array(memory, next(2 * steps), steps),
+      memory: Buffer.from(memory),
+      places,
+      observations,
+      actions,
+      logProbabilities,
+      values,
+      rewards,
+      versions,
     };
   }
 

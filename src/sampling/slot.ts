@@ -369,7 +369,7 @@ export class Slot {
   }
 
   #afterStep(before: Observation, decision: Decision, result: StepResult): void {
-    checkStepResult(result);
+    checkStepResult(result, before);
     const penalties = this.#penalties.observe(decision.action, result.effective);
     const payment = this.#aggregator.pay(result.components, penalties);
     const { action } = decision;

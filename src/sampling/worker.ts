@@ -308,7 +308,7 @@ export class SamplingWorker {
       async () => await batch.run(slots, this.#asked, this.#policyVersion),
     );
     this.#left += slots.reduce((left, { state }) => left + Number(state === 'busy'), 0);
-    this.#steps += slots.length;
+    this.#steps += times.steps;
     this.#calls++;
     this.#pacer.stepped(slots.length);
     this.#times.encodeMs += times.encodeMs;

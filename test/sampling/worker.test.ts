@@ -73,7 +73,9 @@ for (const latencyMs of [0, 2]) {
     );
     expect(new Set(summaries.map(({ slot }) => slot)).size).toBeGreaterThan(SLOTS / 2);
     expect(report.busySlots).toBe(0);
-    expect(report.steps).toBeGreaterThanOrEqual(summaries.reduce((sum, { steps }) => sum + steps, 0));
+    // Some are truncated: their last observation is looked at once more, and that is no step.
+    expect(summaries.some(({ truncated }) => truncated)).toBe(true);
+    expect(report.steps).toBe(summaries.reduce((sum, { steps }) => sum + steps, 0));
   });
 }
 

@@ -1,7 +1,7 @@
 import { CANDIDATE_TOKENS, type TextPolicySpec } from '../../src/domain/policy-spec.ts';
-import { LineTable, type ReadLine } from './line-table.ts';
+import { LineTable } from './line-table.ts';
 import { RecentMap } from './recent-map.ts';
-import { finaliseHash, hashText, isName, splitLine } from './words.ts';
+import { finaliseHash, hashText, isName, LineScanner } from './words.ts';
 
 /** The features of a candidate, one hashed token each: places in its CANDIDATE_TOKENS. */
 export const FEATURE = {
@@ -28,8 +28,7 @@ const ABSENT = hashText('\u0000absent');
 const LINE_START = hashText('\u0000start');
 
 /** A candidate's text, as far as it depends on nothing else. */
-export interface EncodedText {
-  readonly lower: string;
+interface EncodedText {
   /** Its token as a feature. */
   readonly token: number;
   /** Number of the name, or -1 for a text that is no single name. */
@@ -54,11 +53,16 @@ export class LineReader {
   /** Token of each age: 0 is the newest line. */
   readonly ages: readonly number[];
   #generation = 0;
+  /** What the newest line was read into. */
+  readonly #scanner = new LineScanner();
+  readonly #readTokens: Uint16Array;
+  #readNames = new Int32Array(3 * 64);
 
   constructor(spec: TextPolicySpec) {
     this.#spec = spec;
     this.tasks = new LineTable(spec.taskSentences * spec.tokens);
     this.lines = new LineTable(spec.tokens);
+    this.#readTokens = new Uint16Array(spec.taskSentences * spec.tokens);
     this.absent = Array.from({ length: CANDIDATE_TOKENS }, (_, feature) =>
       this.featureToken(feature, ABSENT),
     );
@@ -84,17 +88,12 @@ export class LineReader {
   /** Number of a task line among `tasks`. */
   task(text: string): number {
     const { taskSentences, tokens } = this.#spec;
-    return (
-      this.tasks.find(text) ??
-      this.tasks.add(text, this.#read(text, taskSentences * tokens, FEATURE.taskLeft1))
-    );
+    return this.tasks.find(text) ?? this.#read(text, this.tasks, taskSentences * tokens, FEATURE.taskLeft1);
   }
 
   /** Number of any other line among `lines`. */
   late(text: string): number {
-    return (
-      this.lines.find(text) ?? this.lines.add(text, this.#read(text, this.#spec.tokens, FEATURE.lateLeft1))
-    );
+    return this.lines.find(text) ?? this.#read(text, this.lines, this.#spec.tokens, FEATURE.lateLeft1);
   }
 
   candidateText(text: string): EncodedText {
@@ -102,7 +101,6 @@ export class LineReader {
     if (known !== undefined) return known;
     const lower = text.toLowerCase();
     return this.#texts.set(text, {
-      lower,
       token: this.featureToken(FEATURE.text, hashText(lower)),
       name: isName(lower) ? this.#nameNumber(lower) : -1,
     });
@@ -131,24 +129,26 @@ export class LineReader {
   }
 
   /** Token of the word at an index, or of the line's start before the first. */
-  leftToken(feature: number, words: readonly number[], index: number): number {
-    return this.featureToken(feature, words[index] ?? LINE_START);
+  leftToken(feature: number, words: ArrayLike<number>, index: number): number {
+    return this.featureToken(feature, index < 0 ? LINE_START : (words[index] ?? LINE_START));
   }
 
-  #read(text: string, length: number, leftFeature: number): ReadLine {
-    const { words, names } = splitLine(text.toLowerCase());
-    const tokens = Array.from({ length }, (_, i) => {
-      const word = words[i];
-      return word === undefined ? 0 : 1 + (word % (this.#spec.vocabulary - 1));
-    });
-    const found: number[] = [];
-    for (const name of names) {
-      found.push(
-        this.#nameNumber(name.text),
-        this.leftToken(leftFeature, words, name.wordsBefore - 1),
-        this.leftToken(leftFeature + 1, words, name.wordsBefore - 2),
-      );
+  /** Reads a line that is not in its table yet; returns its number. */
+  #read(text: string, table: LineTable, length: number, leftFeature: number): number {
+    const lower = text.toLowerCase();
+    const scanner = this.#scanner;
+    scanner.scan(lower);
+    const { words, wordCount, nameCount } = scanner;
+    if (3 * nameCount > this.#readNames.length) this.#readNames = new Int32Array(6 * nameCount);
+    const [tokens, names] = [this.#readTokens, this.#readNames];
+    const numbers = this.#spec.vocabulary - 1;
+    for (let i = 0; i < length; i++) tokens[i] = i < wordCount ? 1 + ((words[i] ?? 0) % numbers) : 0;
+    for (let name = 0; name < nameCount; name++) {
+      const before = scanner.wordsBefore(name);
+      names[3 * name] = this.#nameNumber(lower.slice(scanner.nameStart(name), scanner.nameEnd(name)));
+      names[3 * name + 1] = this.leftToken(leftFeature, words, before - 1);
+      names[3 * name + 2] = this.leftToken(leftFeature + 1, words, before - 2);
     }
-    return { tokens, names: found };
+    return table.add(text, { tokens: tokens.subarray(0, length), names: names.subarray(0, 3 * nameCount) });
   }
 }

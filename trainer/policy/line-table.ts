@@ -1,8 +1,8 @@
 /** Numbers that a line was read into: tokens, and three numbers for each name in it. */
 export interface ReadLine {
   /** As many as the table is wide. */
-  readonly tokens: readonly number[];
-  readonly names: readonly number[];
+  readonly tokens: ArrayLike<number>;
+  readonly names: ArrayLike<number>;
 }
 
 const INITIAL_LINES = 256;

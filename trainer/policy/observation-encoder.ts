@@ -7,19 +7,31 @@ import {
   type Observation,
   takesArgument,
 } from '../../src/domain/space.ts';
-import { type EncodedText, FEATURE, LineReader, MAX_NAMES } from './line-reader.ts';
+import { FEATURE, LineReader, MAX_NAMES } from './line-reader.ts';
 import type { ObservationArrays } from './observation-arrays.ts';
 import { findPhrase, splitLine } from './words.ts';
+
+/** Numbers for each name that was seen: in the task, and in the other lines; `…Left` is two tokens. */
+const MARK = { taskStamp: 0, taskLeft: 1, lateStamp: 3, lateLeft: 4, lateAge: 6 } as const;
+/** One more than are used, so that those of a name are in one line of a cache. */
+const MARK_WIDTH = 8;
+/** Stamps are whole numbers of 31 bits. */
+const LAST_STAMP = 2 ** 31 - 1;
+
+/** Place of each type among ARGUMENT_TYPES. */
+const TYPE_PLACES: Readonly<Record<ArgumentType, number>> = { read: 0, select_tool: 1, input: 2 };
 
 /** One of a batch's row-major arrays. */
 type Rows = Int32Array | Float32Array;
 
-interface EncodedCandidates {
-  readonly generation: number;
-  /** Place of each among all argument slots. */
-  readonly slots: readonly number[];
-  readonly texts: readonly EncodedText[];
-  readonly kindTokens: readonly number[];
+/** Numbers for each candidate of a set: its place among all argument slots, its tokens, its name, its type's place. */
+const SET = { slot: 0, text: 1, kind: 2, name: 3, type: 4 } as const;
+const SET_WIDTH = 5;
+
+/** A set of candidates, as far as that depends on nothing else: SET_WIDTH numbers for each, one after the other. */
+interface EncodedSet {
+  readonly candidates: readonly Candidate[];
+  readonly numbers: readonly number[];
 }
 
 /**
@@ -32,13 +44,14 @@ export interface EncodingMemory {
   readonly lines: string[];
   /** Number of each of the lines: the task's among the reader's tasks, the others' among its lines. */
   readonly numbers: number[];
-  candidates: readonly Candidate[] | null;
-  encodedCandidates: EncodedCandidates | null;
+  /** The set of the newest observation, and the one before it: environments come back to the same array. */
+  set: EncodedSet | null;
+  otherSet: EncodedSet | null;
 }
 
 /** One that remembers nothing yet. */
 export function createEncodingMemory(): EncodingMemory {
-  return { generation: 0, lines: [], numbers: [], candidates: null, encodedCandidates: null };
+  return { generation: 0, lines: [], numbers: [], set: null, otherSet: null };
 }
 
 /**
@@ -49,14 +62,14 @@ export class ObservationEncoder {
   readonly #spec: TextPolicySpec;
   readonly #layout: ActionLayout;
   readonly #reader: LineReader;
-  readonly #candidateSets = new WeakMap<readonly Candidate[], EncodedCandidates>();
-  // Where each name was last seen, by its number. An entry counts only when it bears the observation's stamp.
+  /**
+   * Where each name was last seen, by its number: MARK_WIDTH numbers for each, which lie together because the next name's
+   * are in no cache. A mark counts only when it bears the observation's stamp.
+   */
+  readonly #marks = new Int32Array(MARK_WIDTH * MAX_NAMES);
   #stamp = 0;
-  readonly #taskStamp = new Float64Array(MAX_NAMES);
-  readonly #taskLeft = new Uint16Array(2 * MAX_NAMES);
-  readonly #lateStamp = new Float64Array(MAX_NAMES);
-  readonly #lateLeft = new Uint16Array(2 * MAX_NAMES);
-  readonly #lateAge = new Uint8Array(MAX_NAMES);
+  /** 1 for each argument type that the observation allows. */
+  readonly #legal = new Uint8Array(ARGUMENT_TYPES.length);
   /** For those who bring none. */
   readonly #memory = createEncodingMemory();
 
@@ -78,12 +91,21 @@ export class ObservationEncoder {
     const { tokens, candidates, mask } = out;
     if (tokens === undefined || candidates === undefined || mask === undefined) return;
     this.#reader.makeRoom();
-    this.#stamp++;
+    this.#nextStamp();
     if (memory.generation !== this.#reader.generation) forget(memory, this.#reader.generation);
     const set = this.#rememberedSet(observation.candidates, memory);
     this.#encodeLines(observation.lines, memory, tokens, row);
     this.#encodeCandidates(set, observation.lines, candidates, row);
     this.#encodeMask(set, observation, mask, row);
+  }
+
+  /** Marks are as they were at first when the numbers of stamps run out. */
+  #nextStamp(): void {
+    if (this.#stamp === LAST_STAMP) {
+      this.#marks.fill(0);
+      this.#stamp = 0;
+    }
+    this.#stamp++;
   }
 
   #encodeLines(lines: readonly string[], memory: EncodingMemory, out: Rows, row: number): void {
@@ -136,50 +158,53 @@ export class ObservationEncoder {
   #markTask(line: number): void {
     const { names, nameStarts } = this.#reader.tasks;
     const start = nameStarts[line] ?? 0;
+    const marks = this.#marks;
     for (let i = (nameStarts[line + 1] ?? 0) - 3; i >= start; i -= 3) {
-      const name = names[i] ?? 0;
-      this.#taskStamp[name] = this.#stamp;
-      this.#taskLeft[2 * name] = names[i + 1] ?? 0;
-      this.#taskLeft[2 * name + 1] = names[i + 2] ?? 0;
+      const at = MARK_WIDTH * (names[i] ?? 0);
+      marks[at + MARK.taskStamp] = this.#stamp;
+      marks[at + MARK.taskLeft] = names[i + 1] ?? 0;
+      marks[at + MARK.taskLeft + 1] = names[i + 2] ?? 0;
     }
   }
 
   #markLate(line: number, age: number): void {
     const { names, nameStarts } = this.#reader.lines;
+    const marks = this.#marks;
     const end = nameStarts[line + 1] ?? 0;
     for (let i = nameStarts[line] ?? 0; i < end; i += 3) {
-      const name = names[i] ?? 0;
-      this.#lateStamp[name] = this.#stamp;
-      this.#lateLeft[2 * name] = names[i + 1] ?? 0;
-      this.#lateLeft[2 * name + 1] = names[i + 2] ?? 0;
-      this.#lateAge[name] = age;
+      const at = MARK_WIDTH * (names[i] ?? 0);
+      marks[at + MARK.lateStamp] = this.#stamp;
+      marks[at + MARK.lateLeft] = names[i + 1] ?? 0;
+      marks[at + MARK.lateLeft + 1] = names[i + 2] ?? 0;
+      marks[at + MARK.lateAge] = age;
     }
   }
 
-  #encodeCandidates(set: EncodedCandidates, lines: readonly string[], out: Rows, row: number): void {
+  #encodeCandidates(set: EncodedSet, lines: readonly string[], out: Rows, row: number): void {
     const start = row * this.#layout.slots * CANDIDATE_TOKENS;
     out.fill(0, start, start + this.#layout.slots * CANDIDATE_TOKENS);
-    const { texts } = set;
-    for (let i = 0; i < texts.length; i++) {
-      const text = texts[i];
-      if (text === undefined) continue;
-      const at = start + (set.slots[i] ?? 0) * CANDIDATE_TOKENS;
-      out[at + FEATURE.text] = text.token;
-      out[at + FEATURE.kind] = set.kindTokens[i] ?? 0;
-      if (text.name >= 0) this.#placeName(text.name, out, at);
-      else this.#placePhrase(text.lower, lines, out, at);
+    const { numbers, candidates } = set;
+    for (let i = 0; i < numbers.length; i += SET_WIDTH) {
+      const at = start + (numbers[i + SET.slot] ?? 0) * CANDIDATE_TOKENS;
+      out[at + FEATURE.text] = numbers[i + SET.text] ?? 0;
+      out[at + FEATURE.kind] = numbers[i + SET.kind] ?? 0;
+      const name = numbers[i + SET.name] ?? -1;
+      if (name >= 0) this.#placeName(name, out, at);
+      else this.#placePhrase(candidates[i / SET_WIDTH]?.text.toLowerCase() ?? '', lines, out, at);
     }
   }
 
   #placeName(name: number, out: Rows, at: number): void {
     const { absent, ages } = this.#reader;
-    const inTask = this.#taskStamp[name] === this.#stamp;
-    out[at + FEATURE.taskLeft1] = (inTask ? this.#taskLeft[2 * name] : absent[FEATURE.taskLeft1]) ?? 0;
-    out[at + FEATURE.taskLeft2] = (inTask ? this.#taskLeft[2 * name + 1] : absent[FEATURE.taskLeft2]) ?? 0;
-    const isLate = this.#lateStamp[name] === this.#stamp;
-    out[at + FEATURE.lateLeft1] = (isLate ? this.#lateLeft[2 * name] : absent[FEATURE.lateLeft1]) ?? 0;
-    out[at + FEATURE.lateLeft2] = (isLate ? this.#lateLeft[2 * name + 1] : absent[FEATURE.lateLeft2]) ?? 0;
-    out[at + FEATURE.age] = (isLate ? ages[this.#lateAge[name] ?? 0] : absent[FEATURE.age]) ?? 0;
+    const marks = this.#marks;
+    const mark = MARK_WIDTH * name;
+    const inTask = marks[mark + MARK.taskStamp] === this.#stamp;
+    out[at + FEATURE.taskLeft1] = (inTask ? marks[mark + MARK.taskLeft] : absent[FEATURE.taskLeft1]) ?? 0;
+    out[at + FEATURE.taskLeft2] = (inTask ? marks[mark + MARK.taskLeft + 1] : absent[FEATURE.taskLeft2]) ?? 0;
+    const isLate = marks[mark + MARK.lateStamp] === this.#stamp;
+    out[at + FEATURE.lateLeft1] = (isLate ? marks[mark + MARK.lateLeft] : absent[FEATURE.lateLeft1]) ?? 0;
+    out[at + FEATURE.lateLeft2] = (isLate ? marks[mark + MARK.lateLeft + 1] : absent[FEATURE.lateLeft2]) ?? 0;
+    out[at + FEATURE.age] = (isLate ? ages[marks[mark + MARK.lateAge] ?? 0] : absent[FEATURE.age]) ?? 0;
   }
 
   /** The slow way, for texts of several words or with signs in them. */
@@ -207,44 +232,48 @@ export class ObservationEncoder {
     }
   }
 
-  #encodeMask(set: EncodedCandidates, observation: Observation, out: Rows, row: number): void {
+  #encodeMask({ numbers }: EncodedSet, observation: Observation, out: Rows, row: number): void {
     const { bare, size } = this.#layout;
     const start = row * size;
     out.fill(0, start, start + size);
-    const { legal, candidates } = observation;
-    for (const type of legal) {
-      if (!takesArgument(type)) out[start + bare[type]] = 1;
+    const legal = this.#legal.fill(0);
+    for (const type of observation.legal) {
+      if (takesArgument(type)) legal[TYPE_PLACES[type]] = 1;
+      else out[start + bare[type]] = 1;
     }
-    for (let i = 0; i < candidates.length; i++) {
-      const type = candidates[i]?.type;
-      if (type !== undefined && legal.includes(type)) out[start + (set.slots[i] ?? 0)] = 1;
+    for (let i = 0; i < numbers.length; i += SET_WIDTH) {
+      if (legal[numbers[i + SET.type] ?? 0] === 1) out[start + (numbers[i + SET.slot] ?? 0)] = 1;
     }
-  }
-
-  #rememberedSet(candidates: readonly Candidate[], memory: EncodingMemory): EncodedCandidates {
-    if (memory.candidates === candidates && memory.encodedCandidates !== null)
-      return memory.encodedCandidates;
-    const set = this.#candidateSet(candidates);
-    memory.candidates = candidates;
-    memory.encodedCandidates = set;
-    return set;
   }
 
   /** Environments that offer the same array again, as the contract asks, pay for it once. */
-  #candidateSet(candidates: readonly Candidate[]): EncodedCandidates {
-    const known = this.#candidateSets.get(candidates);
-    if (known !== undefined && known.generation === this.#reader.generation) return known;
+  #rememberedSet(candidates: readonly Candidate[], memory: EncodingMemory): EncodedSet {
+    const { set, otherSet } = memory;
+    if (set?.candidates === candidates) return set;
+    const next =
+      otherSet?.candidates === candidates ? otherSet : this.#encodeSet(candidates, set ?? otherSet);
+    memory.otherSet = set;
+    memory.set = next;
+    return next;
+  }
+
+  /** Candidates that stand where they stood in the set before are not looked up again. */
+  #encodeSet(candidates: readonly Candidate[], before: EncodedSet | null): EncodedSet {
     const used = { read: 0, select_tool: 0, input: 0 };
-    const slots = candidates.map(({ type }) => this.#layout.blocks[type].start + used[type]++);
+    const numbers: number[] = [];
+    for (const [i, candidate] of candidates.entries()) {
+      const { type, text, kind } = candidate;
+      numbers.push(this.#layout.blocks[type].start + used[type]++);
+      if (before?.candidates[i] === candidate) {
+        for (let part: number = SET.text; part < SET_WIDTH; part++)
+          numbers.push(before.numbers[i * SET_WIDTH + part] ?? 0);
+        continue;
+      }
+      const { token, name } = this.#reader.candidateText(text);
+      numbers.push(token, this.#reader.kindToken(kind), name, TYPE_PLACES[type]);
+    }
     for (const type of ARGUMENT_TYPES) this.#checkCount(type, used[type]);
-    const encoded: EncodedCandidates = {
-      generation: this.#reader.generation,
-      slots,
-      texts: candidates.map(({ text }) => this.#reader.candidateText(text)),
-      kindTokens: candidates.map(({ kind }) => this.#reader.kindToken(kind)),
-    };
-    this.#candidateSets.set(candidates, encoded);
-    return encoded;
+    return { candidates, numbers };
   }
 
   #checkCount(type: ArgumentType, count: number): void {
@@ -261,8 +290,8 @@ function forget(memory: EncodingMemory, generation: number): void {
   memory.generation = generation;
   memory.lines.length = 0;
   memory.numbers.length = 0;
-  memory.candidates = null;
-  memory.encodedCandidates = null;
+  memory.set = null;
+  memory.otherSet = null;
 }
 
 /** Copies tokens one by one: faster than `set` for a sentence. */
