@@ -27,7 +27,7 @@ export class VoidBreaker {
     const seen = this.#newest.length;
     const percent = Math.round((this.#void / seen) * 100);
     this.reset();
-    return `${percent} % of the last ${seen} episodes are void (supervision.voidShare ${this.#limit}); the newest: ${detail ?? 'no detail'}`;
+    return `${percent} % of the last ${seen} episodes are void; the newest: ${detail ?? 'no detail'}`;
   }
 
   /** Forgets what it has seen. */

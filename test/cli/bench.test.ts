@@ -153,9 +153,7 @@ describe('an environment that fails is found', () => {
     expect(code).toBe(1);
     const { end, reason, tasks } = JSON.parse(stdout);
     expect(end).toBe('broken');
-    expect(reason).toBe(
-      '100 % of the last 101 episodes are void (supervision.voidShare 0.5); the newest: no such disk',
-    );
+    expect(reason).toBe('100 % of the last 101 episodes are void; the newest: no such disk');
     expect(tasks).toBe(101);
   });
 

@@ -24,7 +24,7 @@ describe('the breaker of void episodes', () => {
     const breaker = new VoidBreaker({ voidShare: 0.5, voidWindow: 200 });
     for (let episode = 0; episode < 100; episode++) expect(breaker.observe(true, 'no disk')).toBeNull();
     expect(breaker.observe(true, 'no disk')).toBe(
-      '100 % of the last 101 episodes are void (supervision.voidShare 0.5); the newest: no disk',
+      '100 % of the last 101 episodes are void; the newest: no disk',
     );
   });
 

@@ -13,7 +13,12 @@ const policy = policySpecSchema.parse({ vocabulary: 256, embedding: 8, hidden: 8
 const SLOTS = 9;
 
 /** Has a worker sample so many episodes, and gives their summaries and its last report. */
-async function sample(definition: EnvironmentDefinition, options: Record<string, unknown>, episodes: number) {
+async function sample(
+  definition: EnvironmentDefinition,
+  options: Record<string, unknown>,
+  episodes: number,
+  pace = 1,
+) {
   const summaries: EpisodeSummary[] = [];
   let dispatched = 0;
   const worker: SamplingWorker = await SamplingWorker.create({
@@ -57,6 +62,7 @@ async function sample(definition: EnvironmentDefinition, options: Record<string,
     );
   }
   worker.load(initialWeights(policy, 1), 3);
+  worker.setPace(pace);
   worker.go();
   await vi.waitUntil(() => summaries.length >= episodes, { timeout: 20_000 });
   const report = worker.report();
@@ -103,4 +109,11 @@ test('an environment that fails at every reset, at once or later, does not stop 
   expect(summaries.filter(({ failure }) => failure === 'env_crash')).toHaveLength(40);
   expect(summaries.filter(({ trust }) => trust === 'valid')).toHaveLength(20);
   expect(report.busySlots).toBe(0);
+});
+
+test('at a tenth of its pace a worker rests for most of the time, and episodes are not charged with it', async () => {
+  const { summaries, report } = await sample(workbench, {}, 40, 0.1);
+  const { encodeMs, inferenceMs, stepMs, recordMs, idleMs } = report;
+  expect(idleMs).toBeGreaterThan(3 * (encodeMs + inferenceMs + stepMs + recordMs));
+  expect(summaries.reduce((sum, { wallMs }) => sum + wallMs, 0) / SLOTS).toBeLessThan(idleMs);
 });
