@@ -130,7 +130,7 @@ export class PipelineWatch {
   #judgeWorkers(view: PipelineView): Stall | null {
     const { workers, goal, held, updateMs } = view;
     const alive = workers.filter(({ state }) => state !== 'dead');
-    const troubles = alive.flatMap((worker) => this.#trouble(worker, held) ?? []);
+    const troubles = alive.flatMap((worker) => this.#trouble(worker) ?? []);
     const isWholeStill = troubles.length === alive.length;
     // An update needs no samples until it is over, and held workers give none.
     if (isWholeStill && !held && updateMs === null && alive.length > 0) {
@@ -148,7 +148,7 @@ export class PipelineWatch {
     return { stage: 'broadcast', message, ageMs };
   }
 
-  #trouble(worker: WorkerView, held: boolean): Trouble | null {
+  #trouble(worker: WorkerView): Trouble | null {
     const { state, silentMs, call, idleMs } = worker;
     if (state !== 'ready') return silentMs >= START_MS ? trouble(worker, 'absent', 'claim', silentMs) : null;
     const stage = call?.stage === 'reset' ? 'reset' : 'step';
@@ -157,7 +157,7 @@ export class PipelineWatch {
     }
     if (call === null && silentMs >= LEAST_MS) return trouble(worker, 'silent', 'step', silentMs);
     const limit = Math.max(this.#environmentLimit('step'), this.#environmentLimit('reset'));
-    return held || idleMs < limit ? null : idleTrouble(worker);
+    return idleMs < limit ? null : idleTrouble(worker);
   }
 
   #environmentLimit(stage: 'reset' | 'step'): number {
