@@ -178,10 +178,13 @@ export class SamplingWorker {
   async #run(batch: InferenceBatch, capacity: number): Promise<void> {
     while (!this.#stopped) {
       await this.#lockstep.catchUp();
+      if (this.#stopped) break;
       const ready = this.#mayStep() ? this.#collect(capacity) : [];
       if (ready.length === 0) {
         // Episodes that all failed at their reset leave nothing to step, and free slots.
         if (this.#mayStep()) this.#claim();
+        // What it has said by now is dealt with first: no other message may come to wake it.
+        if (this.#lockstep.isBehind) continue;
         const idleSince = performance.now();
         this.#options.measure?.beginIdle(this.#idleCause());
         await this.#sleep();
