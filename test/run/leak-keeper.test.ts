@@ -29,8 +29,8 @@ function keeperOf(attempt: number) {
     paths,
     journal: {
       manifest: { ...manifestOf('run'), attempt },
-      event: (level, kind, subject, message, episodes = []) => {
-        events.push({ time: 1000 * attempt, level, kind, subject, message, episodes: [...episodes] });
+      event: (level, kind, subject, message, ...[episodes]) => {
+        events.push({ time: 1000 * attempt, level, kind, subject, message, episodes: [...(episodes ?? [])] });
         store.appendEvent(events.at(-1)!);
       },
     },

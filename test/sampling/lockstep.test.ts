@@ -5,13 +5,17 @@ import { policySpecSchema } from '../../src/domain/policy-spec.ts';
 import { Lockstep } from '../../src/sampling/lockstep.ts';
 import { SamplingWorker } from '../../src/sampling/worker.ts';
 
+async function settle(): Promise<void> {
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
 /** Whether it is still pending after everything else that is due. */
 async function isPending(promise: Promise<void>): Promise<boolean> {
   let done = false;
   void promise.then(() => (done = true));
-  await new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+  await settle();
   return !done;
 }
 
@@ -76,10 +80,6 @@ it.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
       lifeline: { begin: () => undefined, end: () => undefined },
       send: ({ type }) => said.push(type),
     });
-    const settle = async (): Promise<void> =>
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
     await settle();
     worker.ack(0);
     for (let turn = 0; turn < turns; turn++) await Promise.resolve();
