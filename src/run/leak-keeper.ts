@@ -1,6 +1,6 @@
 import type { Leak, ResetDifference } from '../domain/leak.ts';
 import type { RunStatus } from '../domain/run.ts';
-import { openRunReader } from '../store/queries.ts';
+import { openRunReader, type RunReader } from '../store/queries.ts';
 import type { RunPaths } from '../store/run-directory.ts';
 import type { Journal } from './journal.ts';
 import type { AuditNews, DeliveredEpisode, WorkerPool } from './worker-pool.ts';
@@ -59,9 +59,9 @@ export class LeakKeeper {
     const { family, episode } = difference;
     // Workers may find the same at the same time.
     if (this.#leaks.some((leak) => leak.family === family)) return;
+    this.#options.workers.quarantine(family);
     const summary = describeLeak(worker, difference, this.#recycledEpisodes(family));
     this.#leaks.push({ family, time: Date.now(), episode, message: summary });
-    this.#options.workers.quarantine(family);
     const { recycled, fresh } = difference;
     const texts = [
       `used slot, sha256 ${recycled.sha256}:`,
@@ -74,14 +74,18 @@ export class LeakKeeper {
 
   /** What is known of how many episodes of the family were sampled in slots that were used before. */
   #recycledEpisodes(family: string): string {
-    const reader = openRunReader(this.#options.paths);
+    let reader: RunReader | null = null;
     try {
+      reader = openRunReader(this.#options.paths);
       const ofFamily = { where: { kind: 'choice', field: 'family', values: [family] }, sort: BY_ID } as const;
       const count = reader.countEpisodes(ofFamily) - (this.#fresh.get(family) ?? 0);
       // Which slots earlier attempts had just built is not recorded.
       return this.#options.journal.manifest.attempt === 1 ? String(count) : `at most ${count}`;
+    } catch {
+      // An index that cannot be read must not cost the run, nor keep the leak from being told.
+      return 'an unknown number';
     } finally {
-      reader.close();
+      reader?.close();
     }
   }
 }

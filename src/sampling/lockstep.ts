@@ -12,6 +12,11 @@ export class Lockstep {
     this.#ask = ask;
   }
 
+  /** Something was said that the run has not been asked about yet. */
+  get isBehind(): boolean {
+    return this.#isBehind;
+  }
+
   /** Something was said that the run may answer to. */
   spoke(): void {
     this.#isBehind = this.#ask !== null;

@@ -274,7 +274,10 @@ export class SamplingWorker {
   async #run(batch: InferenceBatch): Promise<void> {
     while (!this.#stopped) {
       await this.#lockstep.catchUp();
+      if (this.#stopped) break;
       if (!this.#mayStep()) {
+        // What it has said by now is dealt with first: no other message may come to wake it.
+        if (this.#lockstep.isBehind) continue;
         this.#clock.stand();
         await this.#idle();
         this.#clock.go();
@@ -292,7 +295,7 @@ export class SamplingWorker {
       // More free slots than one turn begins episodes in.
       else if (begun === this.#capacity) await this.#awaitEvents(nextTurn());
       else if (ready > 0) await this.#gather(wait);
-      else await this.#idle();
+      else if (!this.#lockstep.isBehind) await this.#idle();
     }
   }
 
