@@ -16,6 +16,7 @@ import { type BehaviourTracker, createBehaviourTracker } from '../rewards/behavi
 import { createPenaltyTracker, type PenaltyTracker } from '../rewards/penalties.ts';
 import { checkObservation, checkStepResult, checkTask } from './answer-check.ts';
 import { type Decision, EpisodeRecorder } from './episode-recorder.ts';
+import { EpisodeTally } from './episode-tally.ts';
 import { SampleBuffer, type SampleRow } from './sample-buffer.ts';
 
 /**
@@ -38,6 +39,8 @@ export interface SlotContext {
   readonly definition: EnvironmentDefinition;
   readonly layout: ActionLayout;
   readonly lifeline: Lifeline;
+  /** What an environment that answers at once takes for a step, ms: the mean of the newest slice. */
+  readonly pace: { stepMs: number };
   readonly onFinished: (slot: Slot, episode: FinishedEpisode) => void;
   /** The slot waits for the policy: it is `ready` or `closing`. */
   readonly onReady: (slot: Slot) => void;
@@ -54,6 +57,8 @@ interface Ending {
 /** Characters of an environment's own words that are kept. */
 const MAX_DETAIL = 500;
 
+const NO_TAGS: readonly string[] = [];
+
 /** One live environment and the episode in it. */
 export class Slot {
   readonly #context: SlotContext;
@@ -63,6 +68,7 @@ export class Slot {
   readonly #behaviours: BehaviourTracker;
   readonly #recorder = new EpisodeRecorder();
   readonly #samples: SampleBuffer;
+  readonly #tally = new EpisodeTally();
   /** The encoder's. */
   readonly memory = createEncodingMemory();
   #env: Environment;
@@ -128,6 +134,7 @@ export class Slot {
     this.#firstPolicyVersion = 0;
     this.#policyVersion = 0;
     this.#recorder.clear();
+    this.#tally.begin();
     this.#samples.clear();
     this.#aggregator.reset();
     this.#penalties.reset();
@@ -141,7 +148,10 @@ export class Slot {
       checkTask(task);
       this.#task = task;
       const reset = this.#env.reset(this.#task, deriveSeed(assignment.seed, 'environment'));
-      this.#await(reset, (observation) => this.#observe(observation));
+      this.#await(reset, (observation) => {
+        this.#tally.endReset();
+        this.#observe(observation);
+      });
     });
   }
 
@@ -157,8 +167,14 @@ export class Slot {
     try {
       const answer = this.#env.step(decision.action);
       if (answer instanceof Promise)
-        void this.#awaitLater(answer, (result) => this.#afterStep(observation, decision, result));
-      else this.#afterStep(observation, decision, answer);
+        void this.#awaitLater(answer, (result) => {
+          this.#tally.stepMs += Date.now() - this.#busySince;
+          this.#afterStep(observation, decision, result);
+        });
+      else {
+        this.#tally.stepMs += this.#context.pace.stepMs;
+        this.#afterStep(observation, decision, answer);
+      }
     } catch (thrown) {
       this.fail('env_crash', errorText(thrown));
     } finally {
@@ -254,6 +270,7 @@ export class Slot {
     const { action } = decision;
     this.#behaviours.observe({ action, effective: result.effective, parts: payment.parts }, penalties);
     this.#recorder.push(before, decision, result.effective, payment);
+    if (result.tool !== undefined) this.#tally.tool(result.tool);
     if (this.#assignment?.phase === 'train') this.#samples.setReward(payment.reward);
     this.#show(result.observation);
     this.#ending = this.#endingAfter(result);
@@ -310,6 +327,7 @@ export class Slot {
     const steps = this.#recorder.length;
     const trust = failureTrust(ending.failure);
     const components = this.#aggregator.totals();
+    const wallMs = this.#wallMs();
     const trainable = trust === 'valid' && assignment.phase === 'train' && steps > 0;
     // Field by field: spreading the assignment makes a slow object of 10 kB.
     const summary: EpisodeSummary = {
@@ -329,7 +347,7 @@ export class Slot {
       policyVersion: this.#policyVersion,
       steps,
       startedAt: this.#startedAt,
-      wallMs: this.#wallMs(),
+      wallMs,
       terminated: ending.terminated,
       truncated: ending.truncated,
       success: ending.success,
@@ -339,6 +357,9 @@ export class Slot {
       reward: trust === 'void' ? null : Object.values(components).reduce((sum, paid) => sum + paid, 0),
       components,
       behaviours: this.#behaviours.find(ending.success),
+      tags: this.#task?.tags ?? NO_TAGS,
+      tools: this.#tally.tools(),
+      stages: this.#tally.stages(wallMs),
     };
     const body = this.#recorder.encode(this.#observation);
     const tensors = trainable ? this.#samples.tensors() : null;

@@ -32,6 +32,7 @@ export class SamplingWorker {
   readonly #slots: Slot[] = [];
   /** Slots without an episode. */
   readonly #free: Slot[] = [];
+  readonly #pace = { stepMs: 0 };
   /** Slots that wait for the policy, those that wait longest first. */
   readonly #ready: Slot[] = [];
   #running: Promise<void> = Promise.resolve();
@@ -71,6 +72,7 @@ export class SamplingWorker {
           definition: options.definition,
           layout,
           lifeline: options.lifeline,
+          pace: worker.#pace,
           onFinished: (freed, episode) => {
             worker.#free.push(freed);
             worker.#deliver(episode);
@@ -173,6 +175,7 @@ export class SamplingWorker {
         continue;
       }
       const times = await batch.run(ready, this.#policy, this.#policyVersion);
+      this.#pace.stepMs = times.stepMs / ready.length;
       this.#steps += ready.length;
       this.#calls++;
       this.#times.encodeMs += times.encodeMs;
