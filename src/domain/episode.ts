@@ -110,3 +110,16 @@ export type EpisodeBody = Readonly<z.infer<typeof episodeBodySchema>>;
 export function resolveLines(body: EpisodeBody, indices: readonly number[]): string[] {
   return indices.map((index) => body.lines[index] ?? '');
 }
+
+/** Characters of an observation in a row's short text. */
+const SHORT_OBSERVATION = 500;
+
+/** The first and the last observation of an episode in short: their lines, cut to 500 characters together. */
+export function shortObservations(body: EpisodeBody): { first: string; last: string } {
+  const short = (indices: readonly number[]): string =>
+    resolveLines(body, indices).join('\n').slice(0, SHORT_OBSERVATION);
+  return {
+    first: short(body.steps[0]?.observation ?? body.finalObservation),
+    last: short(body.finalObservation),
+  };
+}

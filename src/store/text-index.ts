@@ -1,0 +1,262 @@
+import { statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type Database from 'better-sqlite3';
+import { LabError } from '../domain/error.ts';
+import { isDamagedDatabase, storeError } from './store-error.ts';
+import { openTextDatabaseReadOnly, readTextState, type TextState } from './text-database.ts';
+import { BLOCK, MAX_GRAM } from './text-grams.ts';
+import { TextTail } from './text-tail.ts';
+import { type Phrase, phraseOf } from './text-words.ts';
+
+/** Searches what was observed and done in a run's episodes. Each answer is of one moment. */
+export interface TextIndex {
+  /**
+   * Sequences of the episodes that have a quoted text, ascending: its words one after the other in one line that was
+   * observed, or in one action, failure detail, failure type, family or tag. Of the newest episodes, which are not indexed
+   * yet, the last TAIL_EPISODES are searched all the same. Empty for a text without a letter or digit. Throws
+   * `store-failed` when the index turns out to be damaged.
+   */
+  match(text: string): Uint32Array;
+  readonly indexedEpisodes: number;
+  close(): void;
+}
+
+/** Opens the text index of a run, `text.db` beside its `segments`, to read. Null when there is none that can be used. */
+export function openTextIndex(path: string): TextIndex | null {
+  const database = openTextDatabaseReadOnly(path);
+  if (database === null) return null;
+  try {
+    return new SearchedText(path, database);
+  } catch (thrown) {
+    database.close();
+    if (isDamagedDatabase(thrown)) return null;
+    throw storeError(thrown, 'open the text index', path);
+  }
+}
+
+/** Answers that are kept: lists are asked for page by page, and again with each refresh of a screen. */
+const KEPT_ANSWERS = 16;
+/** A word that goes on in more ways than this is left to the full-text index. */
+const MOST_COMPLETIONS = 32;
+const WORD_BITS = 32;
+
+/** What is known of a phrase: documents that have it, of those numbered below `documents`. */
+interface Answer {
+  bits: Uint32Array;
+  documents: number;
+}
+
+class SearchedText implements TextIndex {
+  readonly #path: string;
+  readonly #tail: TextTail;
+  readonly #answers = new Map<string, Answer>();
+  #database: Database.Database;
+  /** Which file is open: the index may be made anew. */
+  #file: number;
+  #state: TextState;
+  /** By number of the document; those of the last block may still change. */
+  #sequences = new Uint32Array(0);
+
+  constructor(path: string, database: Database.Database) {
+    this.#path = path;
+    this.#database = database;
+    this.#file = fileNumber(path);
+    this.#tail = new TextTail(join(dirname(path), 'segments'));
+    this.#state = database.transaction(() => {
+      this.#sequences = this.#readSequences(0);
+      return readTextState(database);
+    })();
+  }
+
+  get indexedEpisodes(): number {
+    this.#reopen();
+    return this.#atOneMoment(() => this.#state.documents);
+  }
+
+  match(text: string): Uint32Array {
+    const phrase = phraseOf(text);
+    if (phrase.words.length === 0) return new Uint32Array(0);
+    try {
+      this.#reopen();
+      const bits = this.#atOneMoment(() => this.#documents(phrase));
+      return this.#toSequences(bits, this.#tail.match(this.#state.end, phrase));
+    } catch (thrown) {
+      if (thrown instanceof LabError) throw thrown;
+      throw damagedIndex(this.#path, thrown);
+    }
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** Whether the index has been made anew shows in its file. */
+  #reopen(): void {
+    const file = fileNumber(this.#path);
+    const fresh = file === this.#file || file === 0 ? null : openTextDatabaseReadOnly(this.#path);
+    if (fresh === null) return;
+    this.#database.close();
+    this.#database = fresh;
+    this.#file = file;
+    this.#answers.clear();
+    this.#state = { ...this.#state, documents: 0 };
+    this.#sequences = new Uint32Array(0);
+  }
+
+  /** Looks at how far the index is, and answers from that very state of it. */
+  #atOneMoment<Value>(answer: () => Value): Value {
+    return this.#database.transaction(() => {
+      this.#refresh();
+      return answer();
+    })();
+  }
+
+  #refresh(): void {
+    const state = readTextState(this.#database);
+    if (state.documents === this.#state.documents) return;
+    const whole = this.#state.documents - (this.#state.documents % BLOCK);
+    this.#state = state;
+    const newest = this.#readSequences(whole / BLOCK);
+    const sequences = new Uint32Array(whole + newest.length);
+    sequences.set(this.#sequences.subarray(0, whole));
+    sequences.set(newest, whole);
+    this.#sequences = sequences;
+  }
+
+  #readSequences(fromBlock: number): Uint32Array<ArrayBuffer> {
+    const blobs = this.#database
+      .prepare<[number], Buffer>('SELECT sequences FROM blocks WHERE block >= ? ORDER BY block')
+      .pluck()
+      .all(fromBlock);
+    const bytes = Buffer.concat(blobs);
+    const sequences = new Uint32Array(bytes.byteLength / 4);
+    for (let i = 0; i < sequences.length; i++) sequences[i] = bytes.readUInt32LE(4 * i);
+    return sequences;
+  }
+
+  /** A bit for each indexed document that has the phrase. What was found before is not looked for again. */
+  #documents(phrase: Phrase): Uint32Array {
+    const key = `${phrase.words.join(' ')}${phrase.openEnd ? '*' : ''}`;
+    const { documents } = this.#state;
+    const answer = this.#answers.get(key) ?? { bits: new Uint32Array(0), documents: 0 };
+    this.#answers.delete(key);
+    if (answer.documents < documents) {
+      const bits = new Uint32Array(Math.ceil(documents / WORD_BITS));
+      bits.set(answer.bits);
+      for (const one of this.#wholeWords(phrase)) this.#find(one, answer.documents, documents, bits);
+      answer.bits = bits;
+      answer.documents = documents;
+    }
+    this.#answers.set(key, answer);
+    for (const oldest of this.#answers.keys()) {
+      if (this.#answers.size <= KEPT_ANSWERS) break;
+      this.#answers.delete(oldest);
+    }
+    return answer.bits;
+  }
+
+  /** The phrases of whole words that a phrase with an open end stands for; itself where they are too many. */
+  #wholeWords(phrase: Phrase): readonly Phrase[] {
+    if (!phrase.openEnd) return [phrase];
+    const begun = phrase.words.at(-1) ?? '';
+    const words = this.#database
+      .prepare<[string, string, number], string>(
+        'SELECT word FROM words WHERE word >= ? AND word < ? LIMIT ?',
+      )
+      .pluck()
+      .all(begun, `${begun}\u{10ffff}`, MOST_COMPLETIONS + 1);
+    if (words.length > MOST_COMPLETIONS) return [phrase];
+    return words.map((word) => ({ words: [...phrase.words.slice(0, -1), word], openEnd: false }));
+  }
+
+  /** Sets the bits of documents from `from` up to `to` that have the phrase. */
+  #find(phrase: Phrase, from: number, to: number, bits: Uint32Array): void {
+    if (phrase.openEnd || phrase.words.length > MAX_GRAM) {
+      this.#search(phrase, from, to, bits);
+      return;
+    }
+    const firstWhole = Math.ceil(from / BLOCK);
+    const common = this.#database
+      .prepare<[string, number], { block: number; members: Buffer }>(
+        'SELECT block, members FROM common WHERE gram = ? AND block >= ? ORDER BY block',
+      )
+      .all(phrase.words.join(' '), firstWhole);
+    let searchedTo = from;
+    for (const { block, members } of common) {
+      this.#search(phrase, searchedTo, block * BLOCK, bits);
+      searchedTo = (block + 1) * BLOCK;
+      const first = (block * BLOCK) / WORD_BITS;
+      for (let i = 0; i < BLOCK / WORD_BITS; i++)
+        bits[first + i] = (bits[first + i] ?? 0) | members.readUInt32LE(4 * i);
+    }
+    this.#search(phrase, searchedTo, to, bits);
+  }
+
+  /** The same by the full-text index. */
+  #search({ words, openEnd }: Phrase, from: number, to: number, bits: Uint32Array): void {
+    if (from >= to) return;
+    const rows = this.#database
+      .prepare<[string, number, number], number>(
+        'SELECT rowid FROM text WHERE text MATCH ? AND rowid > ? AND rowid <= ?',
+      )
+      .pluck()
+      .all(`"${words.join(' ')}"${openEnd ? ' *' : ''}`, from, to);
+    for (const row of rows) {
+      const document = row - 1;
+      const at = document >>> 5;
+      bits[at] = (bits[at] ?? 0) | (1 << (document & 31));
+    }
+  }
+
+  /** Ascending, each once: by way of a bit for each sequence, which sorts them. */
+  #toSequences(bits: Uint32Array, more: readonly number[]): Uint32Array {
+    const sequences = this.#sequences;
+    const found: number[] = [...more];
+    let highest = more.reduce((most, sequence) => Math.max(most, sequence), 0);
+    for (let at = 0; at < bits.length; at++) {
+      let rest = bits[at] ?? 0;
+      while (rest !== 0) {
+        const sequence = sequences[at * WORD_BITS + 31 - Math.clz32(rest & -rest)] ?? 0;
+        rest &= rest - 1;
+        found.push(sequence);
+        if (sequence > highest) highest = sequence;
+      }
+    }
+    return ascending(found, highest);
+  }
+}
+
+function ascending(sequences: readonly number[], highest: number): Uint32Array {
+  // Few among many: sorting them is less than walking through all there might be.
+  if (sequences.length * 64 < highest) return Uint32Array.from(new Set(sequences)).toSorted();
+  const bits = new Uint32Array((highest >>> 5) + 1);
+  let count = 0;
+  for (const sequence of sequences) {
+    const [at, bit] = [sequence >>> 5, 1 << (sequence & 31)];
+    const before = bits[at] ?? 0;
+    if ((before & bit) === 0) count++;
+    bits[at] = before | bit;
+  }
+  const sorted = new Uint32Array(count);
+  let next = 0;
+  for (let at = 0; at < bits.length; at++) {
+    for (let rest = bits[at] ?? 0; rest !== 0; rest &= rest - 1) {
+      sorted[next++] = at * WORD_BITS + 31 - Math.clz32(rest & -rest);
+    }
+  }
+  return sorted;
+}
+
+/** 0 when it is gone. */
+function fileNumber(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
+}
+
+function damagedIndex(path: string, thrown: unknown): LabError {
+  if (!isDamagedDatabase(thrown)) return storeError(thrown, 'search the text index', path);
+  return new LabError('store-failed', {
+    message: `the text index is damaged (${path})`,
+    hint: 'it is made anew when the run goes on, or with: agentrl-lab fsck --repair',
+    cause: thrown,
+  });
+}
