@@ -20,6 +20,8 @@ export interface BenchmarkOptions {
   readonly seeds: readonly number[];
   /** `--slots`. */
   readonly slots: number | null;
+  /** `--episodes`: size of a store. */
+  readonly episodes: number | null;
   /** Progress, for people. */
   readonly say: (line: string) => void;
 }

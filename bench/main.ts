@@ -5,9 +5,10 @@ import { growth } from './growth.bench.ts';
 import { learning } from './learning.bench.ts';
 import { memory } from './memory.bench.ts';
 import { rollout } from './rollout.bench.ts';
+import { text } from './text.bench.ts';
 import { update } from './update.bench.ts';
 
-const BENCHMARKS: readonly Benchmark[] = [rollout, update, growth, learning, classic, memory];
+const BENCHMARKS: readonly Benchmark[] = [rollout, update, growth, learning, classic, memory, text];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -17,6 +18,7 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: '10' },
     seeds: { type: 'string', default: '1,2,3' },
     slots: { type: 'string' },
+    episodes: { type: 'string' },
   },
 });
 
@@ -24,7 +26,7 @@ const [name] = positionals;
 const benchmark = BENCHMARKS.find((candidate) => candidate.name === name);
 if (benchmark === undefined) {
   console.error(
-    'usage: npm run bench -- NAME [--json] [--seconds S] [--slots N] [--minutes M] [--seeds 1,2,3]\n',
+    'usage: npm run bench -- NAME [--json] [--seconds S] [--slots N] [--episodes N] [--minutes M] [--seeds 1,2,3]\n',
   );
   for (const each of BENCHMARKS) console.error(`  ${each.name.padEnd(10)} ${each.measures}`);
   process.exit(2);
@@ -35,6 +37,7 @@ const { figures, conditions, details } = await benchmark.run({
   minutes: Number(values.minutes),
   seeds: values.seeds.split(',').map(Number),
   slots: values.slots === undefined ? null : Number(values.slots),
+  episodes: values.episodes === undefined ? null : Number(values.episodes),
   say: (line) => console.error(line),
 });
 const result = { name: benchmark.name, figures, conditions: { ...machine(), ...conditions } };

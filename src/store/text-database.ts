@@ -28,6 +28,9 @@ const SCHEMA = `
   PRAGMA user_version = ${VERSION};
 `;
 
+/** Those that hold anything, `text_…` being where FTS5 keeps its own. */
+const TABLES = ['text_data', 'text_idx', 'words', 'common', 'blocks', 'state'];
+
 const placeSchema = z.object({ segment: z.int().nonnegative(), offset: z.int().nonnegative() });
 
 const stateSchema = z.object({
@@ -115,8 +118,10 @@ function open(path: string): Database.Database {
 }
 
 function isSound(database: Database.Database): boolean {
-  if (database.pragma('quick_check(1)', { simple: true }) !== 'ok') return false;
   try {
+    // Table by table: for the whole database FTS5 would go through every word, which takes 7 s of 1,000,000 episodes.
+    if (TABLES.some((table) => database.pragma(`quick_check(${table})`, { simple: true }) !== 'ok'))
+      return false;
     readTextState(database);
     return true;
   } catch (thrown) {

@@ -39,6 +39,8 @@ const KEPT_ANSWERS = 16;
 /** A word that goes on in more ways than this is left to the full-text index. */
 const MOST_COMPLETIONS = 32;
 const WORD_BITS = 32;
+/** So many sequences are sorted one by one. */
+const FEW = 2000;
 
 /** What is known of a phrase: documents that have it, of those numbered below `documents`. */
 interface Answer {
@@ -201,50 +203,60 @@ class SearchedText implements TextIndex {
       )
       .pluck()
       .all(`"${words.join(' ')}"${openEnd ? ' *' : ''}`, from, to);
-    for (const row of rows) {
-      const document = row - 1;
-      const at = document >>> 5;
-      bits[at] = (bits[at] ?? 0) | (1 << (document & 31));
-    }
+    for (const row of rows) mark(bits, row - 1);
   }
 
-  /** Ascending, each once: by way of a bit for each sequence, which sorts them. */
+  /** Ascending, each once. */
   #toSequences(bits: Uint32Array, more: readonly number[]): Uint32Array {
+    const few = this.#few(bits);
+    if (few !== null) return Uint32Array.from(new Set([...few, ...more])).toSorted();
+    // Marking each in a set of bits sorts them.
+    let highest = 0;
+    for (const sequence of this.#sequences) if (sequence > highest) highest = sequence;
+    for (const sequence of more) if (sequence > highest) highest = sequence;
+    const marks = new Uint32Array((highest >>> 5) + 1);
+    for (const sequence of more) mark(marks, sequence);
     const sequences = this.#sequences;
-    const found: number[] = [...more];
-    let highest = more.reduce((most, sequence) => Math.max(most, sequence), 0);
     for (let at = 0; at < bits.length; at++) {
-      let rest = bits[at] ?? 0;
-      while (rest !== 0) {
-        const sequence = sequences[at * WORD_BITS + 31 - Math.clz32(rest & -rest)] ?? 0;
-        rest &= rest - 1;
-        found.push(sequence);
-        if (sequence > highest) highest = sequence;
+      for (let rest = bits[at] ?? 0; rest !== 0; rest &= rest - 1) {
+        mark(marks, sequences[at * WORD_BITS + lowestBit(rest)] ?? 0);
       }
     }
-    return ascending(found, highest);
+    return marked(marks);
+  }
+
+  /** The sequences of the documents whose bits are set; null when they are many. */
+  #few(bits: Uint32Array): number[] | null {
+    const found: number[] = [];
+    for (let at = 0; at < bits.length; at++) {
+      for (let rest = bits[at] ?? 0; rest !== 0; rest &= rest - 1) {
+        if (found.length >= FEW) return null;
+        found.push(this.#sequences[at * WORD_BITS + lowestBit(rest)] ?? 0);
+      }
+    }
+    return found;
   }
 }
 
-function ascending(sequences: readonly number[], highest: number): Uint32Array {
-  // Few among many: sorting them is less than walking through all there might be.
-  if (sequences.length * 64 < highest) return Uint32Array.from(new Set(sequences)).toSorted();
-  const bits = new Uint32Array((highest >>> 5) + 1);
+function lowestBit(word: number): number {
+  return 31 - Math.clz32(word & -word);
+}
+
+function mark(marks: Uint32Array, number: number): void {
+  const at = number >>> 5;
+  marks[at] = (marks[at] ?? 0) | (1 << (number & 31));
+}
+
+/** The numbers of the bits that are set, ascending. */
+function marked(marks: Uint32Array): Uint32Array {
+  const numbers = new Uint32Array(marks.length * WORD_BITS);
   let count = 0;
-  for (const sequence of sequences) {
-    const [at, bit] = [sequence >>> 5, 1 << (sequence & 31)];
-    const before = bits[at] ?? 0;
-    if ((before & bit) === 0) count++;
-    bits[at] = before | bit;
-  }
-  const sorted = new Uint32Array(count);
-  let next = 0;
-  for (let at = 0; at < bits.length; at++) {
-    for (let rest = bits[at] ?? 0; rest !== 0; rest &= rest - 1) {
-      sorted[next++] = at * WORD_BITS + 31 - Math.clz32(rest & -rest);
+  for (let at = 0; at < marks.length; at++) {
+    for (let rest = marks[at] ?? 0; rest !== 0; rest &= rest - 1) {
+      numbers[count++] = at * WORD_BITS + lowestBit(rest);
     }
   }
-  return sorted;
+  return numbers.slice(0, count);
 }
 
 /** 0 when it is gone. */
