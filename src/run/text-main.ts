@@ -51,10 +51,11 @@ async function follow(writer: TextIndexWriter, share: number): Promise<void> {
     if (isDone || performance.now() - committed >= COMMIT_MS) {
       writer.commit();
       committed = performance.now();
-    }
-    if (isDone || performance.now() - reported >= REPORT_MS) {
-      connection.send({ type: 'progress', episodes: documents, behindBytes });
-      reported = performance.now();
+      // Only what is on the disk is progress.
+      if (isDone || committed - reported >= REPORT_MS) {
+        connection.send({ type: 'progress', episodes: documents, behindBytes });
+        reported = committed;
+      }
     }
     if (isDone) return;
     const { user, system } = process.cpuUsage(cpu);
