@@ -1,9 +1,5 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { constants, setPriority } from 'node:os';
-import type { Readable, Writable } from 'node:stream';
 import type { RunEvent } from '../domain/run.ts';
-import { entryCommand } from '../hosts/entries.ts';
-import { readLines } from '../hosts/lines.ts';
+import { type Helper, spawnHelper } from '../hosts/helper.ts';
 import { type Connection, connect } from '../protocol/connection.ts';
 import { type FromIndexer, fromIndexerSchema, type ToIndexer } from '../protocol/text.ts';
 
@@ -14,8 +10,6 @@ export interface TextFollowerOptions {
   readonly onEvent: (level: RunEvent['level'], kind: string, message: string) => void;
   readonly log: (line: string) => void;
 }
-
-type Indexer = ChildProcessByStdio<Writable, Readable, Readable>;
 
 /** Most of a core that indexing may take. */
 const SHARE = 0.25;
@@ -28,7 +22,6 @@ const END_MS = 2000;
 /** From so many bytes behind on it is said aloud, until it is as near as the second again. */
 const FAR_BEHIND = 64 * 1024 * 1024;
 const NEAR = 8 * 1024 * 1024;
-const MOST_STDERR = 4096;
 
 /**
  * Keeps the text indexer of a run going, at the lowest priority: starts it, starts it again when it ends, says when it lags
@@ -36,9 +29,8 @@ const MOST_STDERR = 4096;
  */
 export class TextFollower {
   readonly #options: TextFollowerOptions;
-  #indexer: Indexer | null = null;
+  #indexer: Helper | null = null;
   #connection: Connection<ToIndexer> | null = null;
-  #exited: Promise<void> = Promise.resolve();
   #retry: NodeJS.Timeout | null = null;
   #retryMs = FIRST_RETRY_MS;
   #reason: string | null = null;
@@ -50,30 +42,11 @@ export class TextFollower {
     this.#options = options;
   }
 
-  /** The indexer's process; null while there is none. */
-  get pid(): number | null {
-    return this.#indexer?.pid ?? null;
-  }
-
   start(): void {
-    const [program, ...args] = entryCommand('text');
-    const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = spawnHelper('text', (line) => this.#options.log(`text index: ${line}`));
     this.#indexer = child;
     this.#reason = null;
-    lowerPriority(child.pid);
-    readLines(child.stderr, MOST_STDERR, (line) => this.#options.log(`text index: ${line}`));
-    this.#exited = new Promise((resolve) => {
-      child.once('error', (error) => {
-        this.#reason ??= `it could not be started: ${error.message}`;
-        resolve();
-      });
-      // Not 'exit': why it ended may still be on its way.
-      child.once('close', (code, signal) => {
-        this.#reason ??= `its process ended with ${signal ?? `code ${code}`}`;
-        resolve();
-      });
-    });
-    void this.#watch();
+    void this.#watch(child);
     this.#connection = connect<FromIndexer, ToIndexer>({
       input: child.stdout,
       output: child.stdin,
@@ -81,7 +54,7 @@ export class TextFollower {
       onMessage: (message) => this.#receive(message),
       onClose: (error) => {
         if (error === null) child.stdin.end();
-        else child.kill('SIGKILL');
+        else child.kill();
       },
     });
     const { runs, run } = this.#options;
@@ -95,8 +68,8 @@ export class TextFollower {
     const child = this.#indexer;
     if (child === null) return;
     this.#connection?.send({ type: 'finish', ms: FINISH_MS });
-    const timer = setTimeout(() => child.kill('SIGKILL'), FINISH_MS + END_MS);
-    await this.#exited;
+    const timer = setTimeout(() => child.kill(), FINISH_MS + END_MS);
+    await child.ended;
     clearTimeout(timer);
   }
 
@@ -119,12 +92,12 @@ export class TextFollower {
     }
   }
 
-  async #watch(): Promise<void> {
-    await this.#exited;
+  async #watch(child: Helper): Promise<void> {
+    const ending = await child.ended;
     this.#indexer = null;
     this.#connection = null;
     if (this.#ending) return;
-    const reason = this.#reason ?? 'its process ended';
+    const reason = this.#reason ?? ending;
     this.#options.log(`text index: ${reason}; started again in ${this.#retryMs} ms`);
     // A disk that stays full is one piece of news.
     if (!this.#hasFailed) {
@@ -134,15 +107,5 @@ export class TextFollower {
     this.#hasFailed = true;
     this.#retry = setTimeout(() => this.start(), this.#retryMs);
     this.#retryMs = Math.min(LAST_RETRY_MS, this.#retryMs * 2);
-  }
-}
-
-/** Before it has threads: they are born with the priority that it has then. */
-function lowerPriority(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    setPriority(pid, constants.priority.PRIORITY_LOW);
-  } catch {
-    // It is gone already, or the system does not let us: its share of a core is bounded all the same.
   }
 }
