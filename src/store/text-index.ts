@@ -38,6 +38,8 @@ export function openTextIndex(path: string): TextIndex | null {
 const KEPT_ANSWERS = 16;
 /** A word that goes on in more ways than this is left to the full-text index. */
 const MOST_COMPLETIONS = 32;
+/** Stretches between blocks with a set that are searched one by one. */
+const MOST_GAPS = 3;
 const WORD_BITS = 32;
 /** So many sequences are sorted one by one. */
 const FEW = 2000;
@@ -173,6 +175,7 @@ class SearchedText implements TextIndex {
 
   /** Sets the bits of documents from `from` up to `to` that have the phrase. */
   #find(phrase: Phrase, from: number, to: number, bits: Uint32Array): void {
+    if (from >= to) return;
     if (phrase.openEnd || phrase.words.length > MAX_GRAM) {
       this.#search(phrase, from, to, bits);
       return;
@@ -183,20 +186,25 @@ class SearchedText implements TextIndex {
         'SELECT block, members FROM common WHERE gram = ? AND block >= ? ORDER BY block',
       )
       .all(phrase.words.join(' '), firstWhole);
+    const gaps: { from: number; to: number }[] = [];
     let searchedTo = from;
     for (const { block, members } of common) {
-      this.#search(phrase, searchedTo, block * BLOCK, bits);
+      if (searchedTo < block * BLOCK) gaps.push({ from: searchedTo, to: block * BLOCK });
       searchedTo = (block + 1) * BLOCK;
       const first = (block * BLOCK) / WORD_BITS;
       for (let i = 0; i < BLOCK / WORD_BITS; i++)
         bits[first + i] = (bits[first + i] ?? 0) | members.readUInt32LE(4 * i);
     }
-    this.#search(phrase, searchedTo, to, bits);
+    if (searchedTo < to) gaps.push({ from: searchedTo, to });
+    const [gap] = gaps;
+    if (gap === undefined) return;
+    // To find the beginning of a stretch takes FTS5 so long that few stretches are worth it.
+    if (gaps.length > MOST_GAPS) this.#search(phrase, gap.from, to, bits);
+    else for (const each of gaps) this.#search(phrase, each.from, each.to, bits);
   }
 
   /** The same by the full-text index. */
   #search({ words, openEnd }: Phrase, from: number, to: number, bits: Uint32Array): void {
-    if (from >= to) return;
     const rows = this.#database
       .prepare<[string, number, number], number>(
         'SELECT rowid FROM text WHERE text MATCH ? AND rowid > ? AND rowid <= ?',
