@@ -11,11 +11,13 @@ const VERSION = 1;
 
 /**
  * Documents are numbered in the order of the segments, from 0; `text` has them under their number + 1. The tokenizer only
- * cuts at spaces: words are made by text-words.ts. `common` holds, by block of 4096 documents, those that have a phrase
+ * cuts at spaces: words are made by text-words.ts. Those of the unfinished block stand in `pending` as they are: FTS5 would
+ * take longer to find where they begin than it takes to read them. `common` holds, by block of 4096 documents, those that have a phrase
  * that many of them have; where it has no row, `text` knows. Everything moves on together with `state`.
  */
 const SCHEMA = `
   CREATE VIRTUAL TABLE text USING fts5(words, content='', columnsize=0, tokenize='ascii');
+  CREATE TABLE pending (document INTEGER PRIMARY KEY, words TEXT NOT NULL) STRICT;
   CREATE TABLE words (word TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
   CREATE TABLE common (
     gram TEXT NOT NULL,
@@ -29,7 +31,7 @@ const SCHEMA = `
 `;
 
 /** Those that hold anything, `text_…` being where FTS5 keeps its own. */
-const TABLES = ['text_data', 'text_idx', 'words', 'common', 'blocks', 'state'];
+const TABLES = ['text_data', 'text_idx', 'pending', 'words', 'common', 'blocks', 'state'];
 
 const placeSchema = z.object({ segment: z.int().nonnegative(), offset: z.int().nonnegative() });
 

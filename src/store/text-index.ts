@@ -60,6 +60,9 @@ class SearchedText implements TextIndex {
   #state: TextState;
   /** By number of the document; those of the last block may still change. */
   #sequences = new Uint32Array(0);
+  /** Words of the unfinished block's documents, and the number of the first of them. */
+  readonly #pending: string[] = [];
+  #pendingFrom = 0;
 
   constructor(path: string, database: Database.Database) {
     this.#path = path;
@@ -103,6 +106,7 @@ class SearchedText implements TextIndex {
     this.#database = fresh;
     this.#file = file;
     this.#answers.clear();
+    this.#pending.length = 0;
     this.#state = { ...this.#state, documents: 0 };
     this.#sequences = new Uint32Array(0);
   }
@@ -147,7 +151,11 @@ class SearchedText implements TextIndex {
     if (answer.documents < documents) {
       const bits = new Uint32Array(Math.ceil(documents / WORD_BITS));
       bits.set(answer.bits);
-      for (const one of this.#wholeWords(phrase)) this.#find(one, answer.documents, documents, bits);
+      const whole = documents - (documents % BLOCK);
+      if (answer.documents < whole) {
+        for (const one of this.#wholeWords(phrase)) this.#find(one, answer.documents, whole, bits);
+      }
+      this.#scanPending(phrase, whole, bits);
       answer.bits = bits;
       answer.documents = documents;
     }
@@ -201,6 +209,21 @@ class SearchedText implements TextIndex {
     // To find the beginning of a stretch takes FTS5 so long that few stretches are worth it.
     if (gaps.length > MOST_GAPS) this.#search(phrase, gap.from, to, bits);
     else for (const each of gaps) this.#search(phrase, each.from, each.to, bits);
+  }
+
+  /** The same for the unfinished block, by reading it. */
+  #scanPending({ words, openEnd }: Phrase, whole: number, bits: Uint32Array): void {
+    if (this.#pendingFrom !== whole) {
+      this.#pendingFrom = whole;
+      this.#pending.length = 0;
+    }
+    const rows = this.#database
+      .prepare<[number], string>('SELECT words FROM pending WHERE document >= ? ORDER BY document')
+      .pluck()
+      .iterate(whole + this.#pending.length);
+    for (const row of rows) this.#pending.push(` ${row} `);
+    const wanted = ` ${words.join(' ')}${openEnd ? '' : ' '}`;
+    for (const [at, text] of this.#pending.entries()) if (text.includes(wanted)) mark(bits, whole + at);
   }
 
   /** The same by the full-text index. */

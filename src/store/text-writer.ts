@@ -33,6 +33,11 @@ const MOST_KNOWN_WORDS = 200_000;
 const MOST_KNOWN_LINES = 20_000;
 const LONGEST_KNOWN_LINE = 500;
 
+const MOVE_PENDING = `
+  INSERT INTO text (rowid, words) SELECT document + 1, words FROM pending ORDER BY document;
+  DELETE FROM pending;
+`;
+
 type Place = TextState['end'];
 
 /**
@@ -57,7 +62,7 @@ export class TextIndexWriter {
   constructor(paths: RunPaths) {
     this.#paths = paths;
     this.#database = openSound(paths);
-    this.#insert = this.#database.prepare('INSERT INTO text (rowid, words) VALUES (?, ?)');
+    this.#insert = this.#database.prepare('INSERT INTO pending (document, words) VALUES (?, ?)');
     this.#insertWord = this.#database.prepare('INSERT OR IGNORE INTO words (word) VALUES (?)');
     this.#committed = readTextState(this.#database);
     this.#state = this.#committed;
@@ -138,7 +143,7 @@ export class TextIndexWriter {
 
   #index({ sequence, lines }: TextDocument): void {
     const text = lines.map((line) => this.#wordsOf(line)).join(` ${LINE_BREAK} `);
-    this.#insert.run(this.#state.documents + 1, text);
+    this.#insert.run(this.#state.documents, text);
     this.#note(sequence, lines);
   }
 
@@ -167,6 +172,7 @@ export class TextIndexWriter {
 
   #closeBlock(): void {
     const block = this.#state.documents / BLOCK - 1;
+    this.#database.exec(MOVE_PENDING);
     const insert = this.#database.prepare('INSERT INTO common (gram, block, members) VALUES (?, ?, ?)');
     for (const { gram, members } of this.#grams.common()) insert.run(gram, block, members);
     this.#database
