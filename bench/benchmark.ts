@@ -22,6 +22,8 @@ export interface BenchmarkOptions {
   readonly slots: number | null;
   /** `--run`: directory of a run whose newest checkpoint's weights are taken. */
   readonly run: string | null;
+  /** `--episodes`: size of a store. */
+  readonly episodes: number | null;
   /** Progress, for people. */
   readonly say: (line: string) => void;
 }

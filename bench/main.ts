@@ -11,6 +11,7 @@ import { pool } from './pool.bench.ts';
 import { pressure } from './pressure.bench.ts';
 import { rollout } from './rollout.bench.ts';
 import { soak } from './soak.bench.ts';
+import { text as textSearch } from './text.bench.ts';
 import { update } from './update.bench.ts';
 
 const BENCHMARKS: readonly Benchmark[] = [
@@ -25,10 +26,11 @@ const BENCHMARKS: readonly Benchmark[] = [
   pipeline,
   pressure,
   soak,
+  textSearch,
 ];
 
 const USAGE =
-  'usage: npm run bench -- NAME [--json] [--seconds S] [--slots N] [--run DIR] [--minutes M] [--seeds 1,2,3]';
+  'usage: npm run bench -- NAME [--json] [--seconds S] [--slots N] [--episodes N] [--run DIR] [--minutes M] [--seeds 1,2,3]';
 
 const { values, positionals } = readArguments();
 if (values.help) {
@@ -46,6 +48,7 @@ const { figures, conditions, details } = await measured(benchmark, {
   seeds: values.seeds.split(',').map((seed) => numberOf('seeds', seed, 0)),
   slots: values.slots === undefined ? null : numberOf('slots', values.slots, 1),
   run: values.run ?? null,
+  episodes: values.episodes === undefined ? null : numberOf('episodes', values.episodes, 1),
   say: (line) => console.error(line),
 });
 const result = { name: benchmark.name, figures, conditions: { ...machine(), ...conditions } };
@@ -90,6 +93,7 @@ function readArguments() {
         minutes: { type: 'string', default: '10' },
         seeds: { type: 'string', default: '1,2,3' },
         slots: { type: 'string' },
+        episodes: { type: 'string' },
         run: { type: 'string' },
       },
     });

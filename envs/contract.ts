@@ -1,6 +1,7 @@
 import type { TerminatedFailure } from '../src/domain/failure.ts';
 import type { Action, Observation } from '../src/domain/space.ts';
 import type { Catalog, Task, TaskRef } from '../src/domain/task.ts';
+import type { ToolUse } from '../src/domain/tool.ts';
 
 /** A value now, or later: environments whose tools wait return a promise, the others need not. */
 export type Eventual<T> = T | Promise<T>;
@@ -18,6 +19,8 @@ export interface StepResult {
   readonly failure: TerminatedFailure | null;
   /** Whether the action changed anything, or told the agent anything new. */
   readonly effective: boolean;
+  /** The tool that the action ran, if it ran one. */
+  readonly tool?: ToolUse | undefined;
 }
 
 /**

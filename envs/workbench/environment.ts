@@ -4,6 +4,7 @@ import { LabError } from '../../src/domain/error.ts';
 import { deriveSeed } from '../../src/domain/random.ts';
 import { type Action, type ActionType, formatAction, type Observation } from '../../src/domain/space.ts';
 import { formatTaskRef, type Task } from '../../src/domain/task.ts';
+import type { ToolUse } from '../../src/domain/tool.ts';
 import type { Environment, Eventual, StepResult } from '../contract.ts';
 import type { Family } from './family.ts';
 import { Form } from './form.ts';
@@ -32,6 +33,7 @@ const PROGRESS: Components = Object.freeze({ progress: 1 });
 interface Turn {
   readonly effective: boolean;
   readonly components: Components;
+  readonly tool?: ToolUse;
 }
 
 /** One episode's things; a new one for each, so that nothing can be left over. */
@@ -148,7 +150,7 @@ function observe({ transcript, offer, form }: Episode): Observation {
 function act(episode: Episode, action: Action): StepResult {
   const { type, argument } = action;
   if (type === 'submit') return submit(episode);
-  const { effective, components } = takeTurn(episode, type, argument ?? '');
+  const { effective, components, tool } = takeTurn(episode, type, argument ?? '');
   return {
     observation: observe(episode),
     components,
@@ -156,6 +158,7 @@ function act(episode: Episode, action: Action): StepResult {
     success: false,
     failure: null,
     effective,
+    tool,
   };
 }
 
@@ -212,7 +215,8 @@ function confirm({ form, progress, transcript, world }: Episode): Turn {
   form.close(outcome.ok ? tool : null);
   transcript.show(form.format());
   transcript.add(`confirm ${tool} ${outcome.text}`);
-  return { effective: true, components: milestone ? PROGRESS : NOTHING };
+  const use = { name: tool, ok: outcome.ok };
+  return { effective: true, components: milestone ? PROGRESS : NOTHING, tool: use };
 }
 
 function submit(episode: Episode): StepResult {

@@ -30,6 +30,9 @@ export const WORKBENCH_CATALOG: Catalog = {
 /** Scenarios of the tasks made here, so that only tasks from elsewhere have to be validated. */
 const known = new WeakMap<object, Scenario>();
 
+/** By bits: 1 reading, 2 chained. */
+const TAGS: readonly (readonly string[])[] = [[], ['reading'], ['chained'], ['reading', 'chained']];
+
 /** Held-out tasks made so far, by their formatted references: every evaluation takes the same ones. */
 const heldOut = new Map<string, Task>();
 
@@ -55,7 +58,12 @@ function generateTask(ref: TaskRef): Task {
   const { text, scenario } = family.assign(random, createNameSource(VOCABULARY[ref.split], random));
   const params = { ...scenario };
   known.set(params, scenario);
-  return { ...ref, seed, difficulty: family.difficulty, text, params };
+  return { ...ref, seed, difficulty: family.difficulty, tags: tagsOf(scenario), text, params };
+}
+
+/** `reading`: files have to be read first. `chained`: more than one run of a tool. */
+function tagsOf({ reads, jobs }: Scenario): readonly string[] {
+  return TAGS[Number(reads.length > 0) + 2 * Number(jobs.length > 1)] ?? [];
 }
 
 /** The scenario in a task's params. Throws `environment-invalid` if they are not a Workbench scenario. */

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { loadConfig } from '../config/load.ts';
 import { checkRun, type FsckReport } from '../store/fsck.ts';
+import type { TextReport } from '../store/text-repair.ts';
 import { formatAmount } from './format.ts';
 import { labCommand } from './lab-command.ts';
 import { EXIT, printJson, printLine } from './output.ts';
@@ -13,14 +16,36 @@ export interface FsckOptions {
 /** Checks what a run has stored; with `repair`, rebuilds its index. Returns the exit code: 0 when all is well. */
 export function fsckRun(id: string | undefined, options: FsckOptions): number {
   const run = findNewestRun(options.runs, id);
-  const report = checkRun(run.paths, { repair: options.repair === true });
+  const report = checkRun(run.paths, { repair: options.repair === true, text: wantsText(run.paths.config) });
   if (options.json === true) printJson({ run: run.id, ...report });
   else for (const line of formatReport(run.id, report)) printLine(line);
   const isSound = report.indexProblem === null || report.rebuilt;
-  return isSound && report.segments.every(({ damage }) => damage.length === 0) ? EXIT.ok : EXIT.failed;
+  const isTextSound = report.text === null || report.text.problem === null || report.text.repaired;
+  return isSound && isTextSound && report.segments.every(({ damage }) => damage.length === 0)
+    ? EXIT.ok
+    : EXIT.failed;
 }
 
-function formatReport(id: string, { segments, episodes, indexProblem, rebuilt }: FsckReport): string[] {
+/** Whether the run was told to keep a text index; a config that cannot be read does not say otherwise. */
+function wantsText(configPath: string): boolean {
+  try {
+    return loadConfig(readFileSync(configPath, 'utf8'), { file: configPath }).config.store.textIndex;
+  } catch {
+    return true;
+  }
+}
+
+function formatText(id: string, { problem, episodes, repaired }: TextReport): string[] {
+  if (repaired) {
+    const why = problem === null ? '' : `: ${problem}; it was built anew`;
+    return [`text index${why}: ${formatAmount(episodes, 'episode')} can be searched`];
+  }
+  return problem === null
+    ? []
+    : [`text index: ${problem}; repair it with: ${labCommand('fsck', id, '--repair')}`];
+}
+
+function formatReport(id: string, { segments, episodes, indexProblem, rebuilt, text }: FsckReport): string[] {
   const lines = segments.flatMap(({ name, damage }) =>
     damage.map(({ offset, length }) => `${name}: ${formatAmount(length, 'byte')} at byte ${offset} are lost`),
   );
@@ -28,6 +53,7 @@ function formatReport(id: string, { segments, episodes, indexProblem, rebuilt }:
     const next = rebuilt ? 'it was built anew' : `repair it with: ${labCommand('fsck', id, '--repair')}`;
     lines.push(`index: ${indexProblem}; ${next}`);
   }
+  if (text !== null) lines.push(...formatText(id, text));
   const found = `${formatAmount(episodes, 'whole episode')} in ${formatAmount(segments.length, 'segment')}`;
   return [...lines, `run ${id}: ${found}${lines.length === 0 ? ', nothing wrong' : ''}`];
 }

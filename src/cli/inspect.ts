@@ -1,9 +1,10 @@
 import { formatEffective } from '../config/effective.ts';
 import type { Override } from '../config/overrides.ts';
-import type { EpisodeSummary } from '../domain/episode.ts';
+import { type EpisodeSummary, shortObservations } from '../domain/episode.ts';
+import { LabError } from '../domain/error.ts';
 import { visibleText } from '../domain/visible-text.ts';
 import { parseFilter } from '../store/filter.ts';
-import { openRunReader } from '../store/queries.ts';
+import { openRunReader, type RunReader } from '../store/queries.ts';
 import { listRuns, type RunListing } from '../store/run-directory.ts';
 import { loadConfigFile } from './config-file.ts';
 import { type Column, formatCount, formatNumber, formatTable, formatTime } from './format.ts';
@@ -72,7 +73,8 @@ export function printEpisodes(
     const total = reader.countEpisodes(filter);
     const outcomes = reader.failureCounts(filter);
     if (options.json === true) {
-      printJson({ run: run.id, total, outcomes, episodes, more: next !== null });
+      const rows = episodes.map((episode) => wholeRow(reader, episode));
+      printJson({ run: run.id, total, outcomes, episodes: rows, more: next !== null });
       return;
     }
     if (episodes.length > 0) {
@@ -85,6 +87,18 @@ export function printEpisodes(
     printLine([shown, ...counts].join(' · '));
   } finally {
     reader.close();
+  }
+}
+
+/** What the index keeps of an episode, and what only its record has; null where that cannot be read any more. */
+function wholeRow(reader: RunReader, { id, ...indexed }: EpisodeSummary): Record<string, unknown> {
+  try {
+    const { summary, body } = reader.episode(id);
+    const { first, last } = shortObservations(body);
+    return { ...summary, firstObservation: first, lastObservation: last };
+  } catch (thrown) {
+    if (!(thrown instanceof LabError)) throw thrown;
+    return { id, ...indexed, firstObservation: null, lastObservation: null };
   }
 }
 

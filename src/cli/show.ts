@@ -35,7 +35,29 @@ function formatHead(summary: StoredEpisode['summary']): string[] {
     `episode ${summary.id}  ${visibleText(formatTaskRef(summary.task))}  difficulty ${formatNumber(summary.difficulty)}`,
     `${summary.phase}, ${summary.mode} policy ${summary.policyVersion}, iteration ${summary.iteration}, seed ${summary.seed}, ${place}`,
     formatOutcome(summary),
+    ...formatCounts(summary),
   ];
+}
+
+/** Tags, tools and where the time went; nothing of what an episode has not got. */
+function formatCounts({ tags, tools, stages, steps }: StoredEpisode['summary']): string[] {
+  const lines: string[] = [];
+  if (tags.length > 0) lines.push(`tags ${tags.map(visibleText).join(', ')}`);
+  if (tools.calls > 0) {
+    const byName = Object.entries(tools.byName).map(([name, { calls, failed, ms }]) => {
+      const length = ms === undefined ? '' : ` in ${formatNumber(ms)} ms`;
+      return `${visibleText(name)} ${calls}${failed > 0 ? ` (${failed} failed)` : ''}${length}`;
+    });
+    const failed = tools.failed > 0 ? `, ${tools.failed} failed` : '';
+    lines.push(`tools ${tools.calls} ${tools.calls === 1 ? 'call' : 'calls'}${failed}: ${byName.join(', ')}`);
+  }
+  const { resetMs, stepMs, inferenceMs } = stages;
+  if (steps > 0 && resetMs + stepMs + inferenceMs > 0) {
+    const parts = { reset: resetMs, steps: stepMs, 'inference and waiting': inferenceMs };
+    const shown = Object.entries(parts).map(([name, ms]) => `${name} ${formatNumber(ms)} ms`);
+    lines.push(`time ${shown.join(' · ')}`);
+  }
+  return lines;
 }
 
 function formatOutcome(summary: StoredEpisode['summary']): string {

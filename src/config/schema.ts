@@ -139,6 +139,7 @@ export const configSchema = z.strictObject({
   checkpoint: z
     .strictObject({ every: z.int().min(1).default(20), keep: z.int().min(1).max(1000).default(3) })
     .prefault({}),
+  store: z.strictObject({ textIndex: z.boolean().default(true) }).prefault({}),
   supervision: z
     .strictObject({
       maxRestarts: z.int().min(0).max(1000).default(5),

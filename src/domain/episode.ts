@@ -4,6 +4,7 @@ import { episodeIdSchema } from './id.ts';
 import { REWARD_TRUSTS, rewardPartSchema } from './reward.ts';
 import { actionSchema, candidateSchema } from './space.ts';
 import { taskRefSchema } from './task.ts';
+import { NO_TOOLS, toolStatisticsSchema } from './tool.ts';
 
 /** Why an episode is sampled. Evaluation episodes never feed the trainer. */
 export const PHASES = ['train', 'eval'] as const;
@@ -29,6 +30,18 @@ export type Assignment = Readonly<z.infer<typeof assignmentSchema>>;
 
 const failureTypeSchema = z.enum(FAILURE_TYPES);
 const behaviourSchema = z.enum(BEHAVIOUR_NAMES);
+
+/** Where an episode's wall clock went, ms; all 0 for one that was recorded before this was measured. */
+const stageTimesSchema = z.object({
+  /** Until the first observation was there. */
+  resetMs: z.number().nonnegative(),
+  /** In the environment's steps. Answers given at once are measured by the slice, and shared out evenly. */
+  stepMs: z.number().nonnegative(),
+  /** All the rest: encoding, inference, and waiting for its turn in a batch. */
+  inferenceMs: z.number().nonnegative(),
+});
+export type StageTimes = Readonly<z.infer<typeof stageTimesSchema>>;
+export const NO_STAGES: StageTimes = { resetMs: 0, stepMs: 0, inferenceMs: 0 };
 
 /** The indexed part of an episode. Exactly one failure type unless it succeeded; `reward` is null when void. */
 export const episodeSummarySchema = assignmentSchema.extend({
@@ -57,6 +70,10 @@ export const episodeSummarySchema = assignmentSchema.extend({
   /** Paid reward by component. */
   components: z.record(z.string(), z.number()),
   behaviours: z.array(behaviourSchema),
+  /** What the environment says of the task beside family and difficulty. */
+  tags: z.array(z.string()).readonly().default([]),
+  tools: toolStatisticsSchema.default(NO_TOOLS),
+  stages: stageTimesSchema.default(NO_STAGES),
 });
 export type EpisodeSummary = Readonly<z.infer<typeof episodeSummarySchema>>;
 
@@ -94,4 +111,17 @@ export type EpisodeBody = Readonly<z.infer<typeof episodeBodySchema>>;
 /** The lines that a list of indices stands for. */
 export function resolveLines(body: EpisodeBody, indices: readonly number[]): string[] {
   return indices.map((index) => body.lines[index] ?? '');
+}
+
+/** Characters of an observation in a row's short text. */
+const SHORT_OBSERVATION = 500;
+
+/** The first and the last observation of an episode in short: their lines, cut to 500 characters together. */
+export function shortObservations(body: EpisodeBody): { first: string; last: string } {
+  const short = (indices: readonly number[]): string =>
+    resolveLines(body, indices).join('\n').slice(0, SHORT_OBSERVATION);
+  return {
+    first: short(body.steps[0]?.observation ?? body.finalObservation),
+    last: short(body.finalObservation),
+  };
 }

@@ -20,6 +20,8 @@ export interface Task extends TaskRef {
   readonly seed: number;
   /** 1 (easy) upwards; within a family, or across families where the environment says so. */
   readonly difficulty: number;
+  /** What else there is to say of the task, in words to group by; at most 16, each of at most 64 characters. */
+  readonly tags?: readonly string[];
   /** What the agent is asked to do, one line. */
   readonly text: string;
   /** Whatever the environment needs to set the task up; plain JSON. */

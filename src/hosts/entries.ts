@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 /** Process entries, relative to this file. In dist/ they end in .js; run from source, in .ts. */
 const ENTRIES = {
   run: '../run/main',
+  text: '../run/text-main',
   worker: '../sampling/main',
   trainer: '../../trainer/main',
   devices: '../../trainer/devices/main',

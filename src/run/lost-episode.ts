@@ -1,5 +1,6 @@
-import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
+import { type Assignment, type EpisodeSummary, NO_STAGES } from '../domain/episode.ts';
 import type { FailureStage, FailureType } from '../domain/failure.ts';
+import { NO_TOOLS } from '../domain/tool.ts';
 import type { LifelineNews } from '../protocol/lifeline.ts';
 
 /** Where an episode was lost, and why it is not tried again. */
@@ -39,6 +40,9 @@ export function lostEpisode(assignment: Assignment, loss: EpisodeLoss): EpisodeS
     reward: null,
     components: {},
     behaviours: [],
+    tags: [],
+    tools: NO_TOOLS,
+    stages: NO_STAGES,
   };
 }
 

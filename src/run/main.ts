@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { errorText, errorWithHint, LabError } from '../domain/error.ts';
-import type { KnobChange, RunManifest } from '../domain/run.ts';
+import type { KnobChange, RunEvent, RunManifest } from '../domain/run.ts';
 import type { ControlRequest } from '../protocol/control.ts';
 import { openRunStore, type RunStore } from '../store/index-writer.ts';
 import { openRunReader } from '../store/queries.ts';
@@ -12,6 +12,7 @@ import { type Checkpoint, loadCheckpoint } from './checkpoint.ts';
 import { startingKnobs } from './config-knobs.ts';
 import { ControlServer } from './control-server.ts';
 import { Run } from './run.ts';
+import { TextFollower } from './text-follower.ts';
 
 /** Entry of a run process: `main.js RUNS_DIRECTORY RUN_ID`. The directory, its manifest and config exist already. */
 
@@ -41,6 +42,7 @@ async function main(): Promise<void> {
 async function work(manifest: RunManifest): Promise<void> {
   const { config } = loadConfig(readFileSync(paths.config, 'utf8'), { file: paths.config });
   const store = openRunStore(paths);
+  const text = config.store.textIndex ? createTextFollower(store) : null;
   try {
     const { checkpoint, knobChanges } = findStart(store, config);
     const run = new Run({ config, manifest, paths, store, checkpoint, knobChanges, log });
@@ -49,12 +51,26 @@ async function work(manifest: RunManifest): Promise<void> {
     await server.listen();
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => run.stop(signal));
     process.on('SIGHUP', () => log('the terminal is gone; the run goes on'));
+    text?.start();
     run.start();
     await run.done;
-    await server.close();
+    await Promise.all([server.close(), text?.stop()]);
   } finally {
     store.close();
   }
+}
+
+/** What it says becomes events of the run; on a full disk it is only logged. */
+function createTextFollower(store: RunStore): TextFollower {
+  const onEvent = (level: RunEvent['level'], kind: string, message: string): void => {
+    log(`${level} ${kind}: ${message}`);
+    try {
+      store.appendEvent({ time: Date.now(), level, kind, subject: 'text index', message, episodes: [] });
+    } catch (thrown) {
+      log(`could not be recorded: ${errorText(thrown)}`);
+    }
+  };
+  return new TextFollower({ runs: runsDirectory, run: runId, onEvent, log });
 }
 
 /** Where a run goes on from. */

@@ -12,13 +12,17 @@ import type { Task } from '../domain/task.ts';
 const LEGAL: ReadonlySet<unknown> = new Set(ACTION_TYPES);
 const FAILURES: ReadonlySet<unknown> = new Set([...TERMINATED_FAILURES, null, undefined]);
 const WITH_ARGUMENT: ReadonlySet<unknown> = new Set(ARGUMENT_TYPES);
+/** Tags of a task, and characters of one, or of a tool's name. */
+const MAX_TAGS = 16;
+const MAX_NAME = 64;
 
 /** Throws `environment-invalid` unless it is a task. */
 export function checkTask(task: Task): void {
   const value = asRecord(task, 'createTask');
-  const { seed, difficulty } = value;
+  const { seed, difficulty, tags } = value;
   if (!Number.isSafeInteger(seed) || Number(seed) < 0) throw wrong('createTask', 'seed', seed);
   if (!Number.isFinite(difficulty)) throw wrong('createTask', 'difficulty', difficulty);
+  if (tags !== undefined && !areTags(tags)) throw wrong('createTask', 'tags', tags);
 }
 
 /**
@@ -42,12 +46,30 @@ export function checkObservation(observation: Observation, known: readonly Candi
 export function checkStepResult(result: StepResult, before: Observation): void {
   const value = asRecord(result, 'a step');
   checkObservation(result.observation, before.candidates);
-  const { components, terminated, success, failure, effective } = value;
+  const { components, terminated, success, failure, effective, tool } = value;
   if (typeof components !== 'object' || components === null) throw wrong('a step', 'components', components);
   if (typeof terminated !== 'boolean') throw wrong('a step', 'terminated', terminated);
   if (terminated && typeof success !== 'boolean') throw wrong('a step', 'success', success);
   if (typeof effective !== 'boolean') throw wrong('a step', 'effective', effective);
   if (!FAILURES.has(failure)) throw wrong('a step', 'failure', failure);
+  if (tool !== undefined) checkToolUse(tool);
+}
+
+function checkToolUse(tool: unknown): void {
+  const { name, ok, ms } = asRecord(tool, 'the tool of a step');
+  if (typeof name !== 'string' || name.length > MAX_NAME) throw wrong('a step', 'tool.name', name);
+  if (typeof ok !== 'boolean') throw wrong('a step', 'tool.ok', ok);
+  if (ms !== undefined && !(Number.isFinite(ms) && Number(ms) >= 0)) throw wrong('a step', 'tool.ms', ms);
+}
+
+function areTags(tags: unknown): boolean {
+  if (!isArrayOf(tags, isText)) return false;
+  const [count, longest] = Array.isArray(tags) ? [tags.length, Math.max(0, ...tags.map(lengthOf))] : [0, 0];
+  return count <= MAX_TAGS && longest <= MAX_NAME;
+}
+
+function lengthOf(text: unknown): number {
+  return String(text).length;
 }
 
 function isArrayOf(value: unknown, is: (item: unknown) => boolean): boolean {

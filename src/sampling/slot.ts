@@ -17,7 +17,9 @@ import { type BehaviourTracker, createBehaviourTracker } from '../rewards/behavi
 import { createPenaltyTracker, type PenaltyTracker } from '../rewards/penalties.ts';
 import { checkObservation, checkStepResult, checkTask } from './answer-check.ts';
 import { discard } from './discard.ts';
+import { type Ending, endingAfter, TRUNCATED, VOID } from './episode-ending.ts';
 import { type Decision, EpisodeRecorder } from './episode-recorder.ts';
+import { EpisodeTally } from './episode-tally.ts';
 import type { ResetAudit } from './reset-audit.ts';
 import { SampleBuffer, type SampleRow } from './sample-buffer.ts';
 import type { SlotDirectory, TempDirectories } from './temp-directories.ts';
@@ -50,6 +52,8 @@ export interface SlotContext {
   readonly onAnswer?: (stage: WaitedStage, ms: number) => void;
   /** Absent: resets are not audited. */
   readonly audit?: ResetAudit | undefined;
+  /** What an environment that answers at once takes for a step, ms: the mean of the newest slice. */
+  readonly stepPace: { ms: number };
   readonly onFinished: (slot: Slot, episode: FinishedEpisode) => void;
   /** The slot waits for the policy: it is `ready` or `closing`. */
   readonly onReady: (slot: Slot) => void;
@@ -58,19 +62,10 @@ export interface SlotContext {
 /** What an environment may be waited for. */
 export type WaitedStage = 'reset' | 'step';
 
-interface Ending {
-  readonly terminated: boolean;
-  readonly truncated: boolean;
-  readonly success: boolean;
-  readonly failure: FailureType | null;
-  readonly detail: string | null;
-  readonly stage: FailureStage | null;
-}
-
-const VOID = { terminated: false, truncated: false, success: false } as const;
-const TRUNCATED = { terminated: false, truncated: true, success: false, stage: null } as const;
 /** Characters of an environment's own words that are kept. */
 const MAX_DETAIL = 500;
+
+const NO_TAGS: readonly string[] = [];
 
 /** One live environment and the episode in it. */
 export class Slot {
@@ -81,6 +76,7 @@ export class Slot {
   readonly #behaviours: BehaviourTracker;
   readonly #recorder = new EpisodeRecorder();
   readonly #samples: SampleBuffer;
+  readonly #tally = new EpisodeTally();
   /** The encoder's. */
   readonly memory = createEncodingMemory();
   #env: Environment;
@@ -172,6 +168,7 @@ export class Slot {
     this.#firstPolicyVersion = 0;
     this.#policyVersion = 0;
     this.#recorder.clear();
+    this.#tally.begin();
     this.#samples.clear();
     this.#aggregator.reset();
     this.#penalties.reset();
@@ -205,8 +202,14 @@ export class Slot {
     try {
       const answer = this.#env.step(decision.action);
       if (answer instanceof Promise)
-        void this.#awaitLater('step', answer, (result) => this.#afterStep(observation, decision, result));
-      else this.#afterStep(observation, decision, answer);
+        void this.#awaitLater('step', answer, (result) => {
+          this.#tally.stepMs += Date.now() - this.#busySince;
+          this.#afterStep(observation, decision, result);
+        });
+      else {
+        this.#tally.stepMs += this.#context.stepPace.ms;
+        this.#afterStep(observation, decision, answer);
+      }
     } catch (thrown) {
       this.fail('env_crash', errorText(thrown), 'step');
     } finally {
@@ -346,6 +349,7 @@ export class Slot {
   }
 
   #observe(observation: Observation): void {
+    this.#tally.endReset();
     checkObservation(observation);
     if (this.#recycled && this.#assignment !== null) {
       const [assignment, slot, environment] = [this.#assignment, this.#index, this.#env];
@@ -375,9 +379,12 @@ export class Slot {
     const { action } = decision;
     this.#behaviours.observe({ action, effective: result.effective, parts: payment.parts }, penalties);
     this.#recorder.push(before, decision, result.effective, payment);
+    if (result.tool !== undefined) this.#tally.tool(result.tool);
     if (this.#assignment?.phase === 'train') this.#samples.setReward(payment.reward);
     this.#show(result.observation);
-    this.#ending = this.#endingAfter(result);
+    const { settings, definition } = this.#context;
+    const length = { steps: this.#recorder.length, wallMs: this.#wallMs() };
+    this.#ending = endingAfter(result, length, settings, definition.catalog);
     const isTraining = this.#assignment?.phase === 'train';
     if (this.#ending !== null && !(this.#ending.truncated && isTraining)) {
       this.#finish(null);
@@ -386,34 +393,6 @@ export class Slot {
     // Truncation bootstraps V(s_T), which takes one more look at the last observation.
     if (this.#ending !== null) this.#state = 'closing';
     this.#context.onReady(this);
-  }
-
-  #endingAfter(result: StepResult): Ending | null {
-    const { settings } = this.#context;
-    if (result.terminated) {
-      const failure = result.success ? null : (result.failure ?? 'wrong_result');
-      return {
-        terminated: true,
-        truncated: false,
-        success: result.success,
-        failure,
-        detail: null,
-        stage: null,
-      };
-    }
-    if (this.#recorder.length >= settings.maxSteps) {
-      if (this.#hasLasted()) return { ...TRUNCATED, success: true, failure: null, detail: null };
-      return { ...TRUNCATED, failure: 'max_steps', detail: `limit of ${settings.maxSteps} steps` };
-    }
-    if (this.#wallMs() >= settings.episodeTimeoutMs) {
-      return { ...TRUNCATED, failure: 'wall_clock', detail: `limit of ${settings.episodeTimeoutMs} ms` };
-    }
-    return null;
-  }
-
-  #hasLasted(): boolean {
-    const { lasting, maxSteps } = this.#context.definition.catalog;
-    return lasting === true && this.#recorder.length >= maxSteps;
   }
 
   #wallMs(now = Date.now()): number {
@@ -448,6 +427,7 @@ export class Slot {
     const steps = this.#recorder.length;
     const trust = failureTrust(ending.failure);
     const components = this.#aggregator.totals();
+    const wallMs = this.#wallMs();
     const trainable = trust === 'valid' && assignment.phase === 'train' && steps > 0;
     // Field by field: spreading the assignment makes a slow object of 10 kB.
     const summary: EpisodeSummary = {
@@ -467,7 +447,7 @@ export class Slot {
       policyVersion: this.#policyVersion,
       steps,
       startedAt: this.#startedAt,
-      wallMs: this.#wallMs(),
+      wallMs,
       terminated: ending.terminated,
       truncated: ending.truncated,
       success: ending.success,
@@ -478,6 +458,9 @@ export class Slot {
       reward: trust === 'void' ? null : Object.values(components).reduce((sum, paid) => sum + paid, 0),
       components,
       behaviours: this.#behaviours.find(ending.success),
+      tags: this.#task?.tags ?? NO_TAGS,
+      tools: this.#tally.tools(),
+      stages: this.#tally.stages(wallMs),
     };
     const body = this.#recorder.encode(this.#observation);
     const tensors = trainable ? this.#samples.tensors() : null;

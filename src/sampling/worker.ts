@@ -76,6 +76,7 @@ export class SamplingWorker {
   readonly #slots: Slot[] = [];
   /** Slots without an episode. */
   readonly #free = new WaitingLine<Slot>();
+  readonly #stepPace = { ms: 0 };
   /** Slots that wait for the policy, those that wait longest first. */
   readonly #ready = new WaitingLine<Slot>();
   /** Slots at the last look whose environments were at work, and when that was. */
@@ -139,6 +140,7 @@ export class SamplingWorker {
           directories: options.directories,
           onAnswer: (stage, ms) => worker.#watch.answered(stage, ms),
           audit: options.audit,
+          stepPace: worker.#stepPace,
           onFinished: (freed, episode) => {
             worker.#free.push(freed, worker.#clock.tick());
             worker.#deliver(episode);
@@ -311,6 +313,7 @@ export class SamplingWorker {
       async () => await batch.run(slots, this.#asked, this.#policyVersion),
     );
     this.#left += slots.reduce((left, { state }) => left + Number(state === 'busy'), 0);
+    this.#stepPace.ms = times.stepMs / slots.length;
     this.#steps += times.steps;
     this.#calls++;
     this.#pacer.stepped(slots.length);

@@ -47,15 +47,20 @@ const FLAG_CONDITIONS = {
   heldout: "split = 'held_out'",
 } as const satisfies Record<Flag, string>;
 
+/** Sequences of the episodes whose text has what is quoted; null where no text can be searched. */
+export type TextSearch = (text: string) => Uint32Array | null;
+const NO_SEARCH: TextSearch = () => null;
+
 /** The condition that a filter stands for. Every value is a bound parameter. */
-export function filterToSql(node: FilterNode): SqlCondition {
+export function filterToSql(node: FilterNode, search: TextSearch = NO_SEARCH): SqlCondition {
+  const toSql = (part: FilterNode): SqlCondition => filterToSql(part, search);
   switch (node.kind) {
     case 'all':
-      return join(node.parts.map(filterToSql), ' AND ', '1');
+      return join(node.parts.map(toSql), ' AND ', '1');
     case 'any':
-      return join(node.parts.map(filterToSql), ' OR ', '0');
+      return join(node.parts.map(toSql), ' OR ', '0');
     case 'not': {
-      const part = filterToSql(node.part);
+      const part = toSql(node.part);
       return { sql: `NOT ${part.sql}`, parameters: part.parameters };
     }
     case 'choice':
@@ -63,8 +68,9 @@ export function filterToSql(node: FilterNode): SqlCondition {
     case 'numbers':
     case 'range':
     case 'compare':
-    case 'text':
       return termToSql(node);
+    case 'text':
+      return textToSql(node.text, search(node.text));
   }
 }
 
@@ -102,7 +108,7 @@ export function afterCursor(sort: FilterSort, cursor: string | null): SqlConditi
   };
 }
 
-function termToSql(term: FilterTerm): SqlCondition {
+function termToSql(term: Exclude<FilterTerm, { kind: 'text' }>): SqlCondition {
   switch (term.kind) {
     case 'choice':
       return choiceToSql(term.field, term.values);
@@ -123,8 +129,6 @@ function termToSql(term: FilterTerm): SqlCondition {
         sql: `${NUMBER_COLUMNS[term.field]} ${term.comparison} ?`,
         parameters: [term.value],
       });
-    case 'text':
-      return textToSql(term.text);
   }
 }
 
@@ -145,13 +149,18 @@ function choiceToSql(field: ChoiceField, values: readonly string[]): SqlConditio
   return join(conditions, ' OR ', '0');
 }
 
-function textToSql(text: string): SqlCondition {
+function textToSql(text: string, found: Uint32Array | null): SqlCondition {
   const pattern = `%${text.replace(/[\\%_]/gu, '\\$&')}%`;
   const columns = ['failure_detail', 'failure', 'family'] as const satisfies readonly EpisodeColumn[];
-  return {
-    sql: `(${columns.map((column) => `ifnull(${column} LIKE ? ESCAPE '\\', 0)`).join(' OR ')})`,
-    parameters: columns.map(() => pattern),
-  };
+  const conditions: SqlCondition[] = columns.map((column) => ({
+    sql: `ifnull(${column} LIKE ? ESCAPE '\\', 0)`,
+    parameters: [pattern],
+  }));
+  if (found !== null) {
+    const list = `[${found.join()}]`;
+    conditions.push({ sql: 'sequence IN (SELECT value FROM json_each(?))', parameters: [list] });
+  }
+  return join(conditions, ' OR ', '0');
 }
 
 function oneOf(column: EpisodeColumn, values: readonly (string | number)[]): SqlCondition {

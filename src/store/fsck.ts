@@ -9,6 +9,7 @@ import { reconcile } from './reconcile.ts';
 import { lockRun, type RunPaths } from './run-directory.ts';
 import { scanSegment, segmentName, segmentNumbers } from './segment.ts';
 import { storeError } from './store-error.ts';
+import { checkText, type TextReport } from './text-repair.ts';
 
 /** What one segment holds. Records are counted when their checksum is right. */
 export interface SegmentReport {
@@ -28,6 +29,14 @@ export interface FsckReport {
   readonly indexProblem: string | null;
   /** The index was made anew. */
   readonly rebuilt: boolean;
+  /** Of the text index; null for a run that has none. */
+  readonly text: TextReport | null;
+}
+
+export interface FsckOptions {
+  readonly repair: boolean;
+  /** Whether the run is to have a text index; true by default. */
+  readonly text?: boolean;
 }
 
 /**
@@ -35,7 +44,7 @@ export interface FsckReport {
  * when the old one is wrong and cuts off a torn last record. Segments are otherwise never changed. Takes the run's lock:
  * throws `run-locked` while it is live.
  */
-export function checkRun(paths: RunPaths, options: { readonly repair: boolean }): FsckReport {
+export function checkRun(paths: RunPaths, options: FsckOptions): FsckReport {
   const lock = lockRun(paths);
   try {
     const sequences = new Set<number>();
@@ -43,7 +52,10 @@ export function checkRun(paths: RunPaths, options: { readonly repair: boolean })
     const indexProblem = findIndexProblem(paths, sequences, segments);
     const rebuilt = options.repair && indexProblem !== null;
     if (rebuilt) rebuildIndex(paths);
-    return { segments, episodes: sequences.size, indexProblem, rebuilt };
+    // It follows the index of episodes, and cannot be taken on while that one is wrong.
+    const canRepair = options.repair && (indexProblem === null || rebuilt);
+    const text = options.text === false ? null : checkText(paths, canRepair);
+    return { segments, episodes: sequences.size, indexProblem, rebuilt, text };
   } catch (thrown) {
     throw storeError(thrown, 'check the run', paths.root);
   } finally {

@@ -1,6 +1,11 @@
 import type Database from 'better-sqlite3';
 import { z } from 'zod';
-import { type EpisodeBody, type EpisodeSummary, episodeBodySchema } from '../domain/episode.ts';
+import {
+  type EpisodeBody,
+  type EpisodeSummary,
+  episodeBodySchema,
+  episodeSummarySchema,
+} from '../domain/episode.ts';
 import { LabError } from '../domain/error.ts';
 import { episodeIdSchema, episodeSequence } from '../domain/id.ts';
 import {
@@ -16,10 +21,18 @@ import {
 import { openDatabaseReadOnly } from './database.ts';
 import { EPISODE_COLUMNS, rowToEpisode } from './episode-row.ts';
 import type { Filter } from './filter.ts';
-import { afterCursor, cursorOf, filterToSql, orderToSql, sortColumn } from './filter-sql.ts';
+import {
+  afterCursor,
+  cursorOf,
+  filterToSql,
+  orderToSql,
+  type SqlCondition,
+  sortColumn,
+} from './filter-sql.ts';
 import type { RunPaths } from './run-directory.ts';
 import { inflateBody, readRecord } from './segment.ts';
 import { reasonText, storeError } from './store-error.ts';
+import { openTextIndex, type TextIndex } from './text-index.ts';
 
 /** One page of a list. `next` continues it (with the same filter); null at the end. */
 export interface EpisodePage {
@@ -74,6 +87,8 @@ const placeSchema = z.looseObject({ segment: z.int(), offset: z.int(), length: z
 class IndexReader implements RunReader {
   readonly #paths: RunPaths;
   readonly #database: Database.Database;
+  /** Opened when the first text is asked for; a run that has just begun has none yet. */
+  #text: TextIndex | null = null;
 
   constructor(paths: RunPaths) {
     this.#paths = paths;
@@ -117,7 +132,7 @@ class IndexReader implements RunReader {
   }
 
   episodes(filter: Filter, options: PageOptions): EpisodePage {
-    const where = filterToSql(filter.where);
+    const where = this.#condition(filter);
     const cursor = afterCursor(filter.sort, options.after ?? null);
     const rows = this.#rows(
       `SELECT ${EPISODE_COLUMNS.join(', ')} FROM episodes
@@ -132,13 +147,13 @@ class IndexReader implements RunReader {
   }
 
   countEpisodes(filter: Filter): number {
-    const where = filterToSql(filter.where);
+    const where = this.#condition(filter);
     const [row] = this.#rows(`SELECT count(*) AS count FROM episodes WHERE ${where.sql}`, where.parameters);
     return Number(row?.['count'] ?? 0);
   }
 
   failureCounts(filter: Filter): Record<string, number> {
-    const where = filterToSql(filter.where);
+    const where = this.#condition(filter);
     const rows = this.#rows(
       `SELECT coalesce(failure, 'success') AS ending, count(*) AS count FROM episodes
        WHERE ${where.sql} GROUP BY failure`,
@@ -153,13 +168,15 @@ class IndexReader implements RunReader {
       ? this.#rows('SELECT * FROM episodes WHERE sequence = ?', [episodeSequence(parsed.data)])
       : [];
     if (row === undefined) throw this.#notFound(id);
-    const summary = rowToEpisode(row);
+    const indexed = rowToEpisode(row);
     const record = readRecord(this.#paths.segments, placeSchema.parse(row));
     const named = z.looseObject({ id: z.string() }).safeParse(record.header);
-    if (record.kind !== 'episode' || named.data?.id !== summary.id) {
+    if (record.kind !== 'episode' || named.data?.id !== indexed.id) {
       throw corrupt(id, `the index points at ${named.data?.id ?? record.kind}`);
     }
     try {
+      // The record has more than the row: tools by name, and where the time went.
+      const summary = episodeSummarySchema.parse(record.header);
       return { summary, body: episodeBodySchema.parse(JSON.parse(inflateBody(record).toString('utf8'))) };
     } catch (thrown) {
       throw thrown instanceof LabError ? thrown : corrupt(id, reasonText(thrown), thrown);
@@ -167,7 +184,15 @@ class IndexReader implements RunReader {
   }
 
   close(): void {
+    this.#text?.close();
     this.#database.close();
+  }
+
+  #condition(filter: Filter): SqlCondition {
+    return filterToSql(filter.where, (text) => {
+      this.#text ??= openTextIndex(this.#paths.text);
+      return this.#text?.match(text) ?? null;
+    });
   }
 
   #notFound(id: string): LabError {

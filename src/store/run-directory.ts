@@ -27,6 +27,7 @@ export interface RunPaths {
   readonly config: string;
   readonly lock: string;
   readonly database: string;
+  readonly text: string;
   readonly segments: string;
   readonly checkpoints: string;
   readonly logs: string;
@@ -57,6 +58,7 @@ export function runPaths(runsDirectory: string, id: string): RunPaths {
     config: join(root, 'config.yaml'),
     lock: join(root, 'lock'),
     database: join(root, 'lab.db'),
+    text: join(root, 'text.db'),
     segments: join(root, 'segments'),
     checkpoints: join(root, 'checkpoints'),
     logs: join(root, 'logs'),

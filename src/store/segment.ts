@@ -5,7 +5,6 @@ import {
   ftruncateSync,
   openSync,
   readdirSync,
-  readFileSync,
   readSync,
   writeSync,
   writevSync,
@@ -138,22 +137,41 @@ export function readRecord(directory: string, place: RecordPlace): StoredRecord 
   return record;
 }
 
-/** Walks a segment from a record's start. Damaged stretches are passed over; nothing is thrown for them. */
-export function* scanSegment(directory: string, number: number, from = 0): Generator<ScannedStretch> {
-  const bytes = readFileSync(join(directory, segmentName(number)));
-  let offset = from;
-  while (offset < bytes.byteLength) {
-    const length = recordLength(bytes, offset);
-    const record = length === null ? null : decodeRecord(bytes, offset, length);
+/**
+ * Walks a segment from a record's start, as if it ended before byte `to`. Damaged stretches are passed over; nothing is
+ * thrown for them.
+ */
+export function* scanSegment(
+  directory: string,
+  number: number,
+  from = 0,
+  to = Number.POSITIVE_INFINITY,
+): Generator<ScannedStretch> {
+  const bytes = readStretch(join(directory, segmentName(number)), from, to);
+  let at = 0;
+  while (at < bytes.byteLength) {
+    const length = recordLength(bytes, at);
+    const record = length === null ? null : decodeRecord(bytes, at, length);
     if (record !== null && length !== null) {
-      yield { type: 'record', offset, length, record };
-      offset += length;
+      yield { type: 'record', offset: from + at, length, record };
+      at += length;
     } else {
-      const next = nextRecord(bytes, offset + 1);
+      const next = nextRecord(bytes, at + 1);
       const end = next ?? bytes.byteLength;
-      yield { type: 'damage', offset, length: end - offset, reachesEnd: next === null };
-      offset = end;
+      yield { type: 'damage', offset: from + at, length: end - at, reachesEnd: next === null };
+      at = end;
     }
+  }
+}
+
+function readStretch(path: string, from: number, to: number): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const length = Math.max(0, Math.min(to, fstatSync(file).size) - from);
+    const bytes = Buffer.allocUnsafe(length);
+    return bytes.subarray(0, readSync(file, bytes, 0, length, from));
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -49,6 +49,7 @@ function begin(change: Partial<Environment>, create?: () => Environment) {
   const watched: string[] = [];
   const slot = new Slot(
     {
+      stepPace: { ms: 0 },
       settings: {
         worker: 0,
         host: 'local',

@@ -124,6 +124,7 @@ async function sample(plan: Plan): Promise<FinishedEpisode[]> {
         definition,
         layout,
         lifeline: { begin: () => undefined, end: () => undefined },
+        stepPace: { ms: 0 },
         onFinished: (_slot, episode) => finished.push(episode),
         onReady: () => undefined,
       },
@@ -149,8 +150,9 @@ function digest(episodes: readonly FinishedEpisode[]): string {
   const hash = createHash('sha256');
   const ordered = episodes.toSorted((a, b) => Number(a.summary.id.slice(1)) - Number(b.summary.id.slice(1)));
   for (const { summary, body, tensors, bootstrapValue } of ordered) {
-    // `failureStage` is younger than the hashes.
-    const { slot: _slot, startedAt: _startedAt, wallMs: _wallMs, failureStage: _stage, ...rest } = summary;
+    // These are younger than the hashes.
+    const { failureStage: _stage, stages: _stages, tags: _tags, tools: _tools, ...older } = summary;
+    const { slot: _slot, startedAt: _startedAt, wallMs: _wallMs, ...rest } = older;
     hash.update(JSON.stringify([rest, bootstrapValue]));
     hash.update(Buffer.from(body));
     for (const [name, tensor] of Object.entries(tensors ?? {})) {
@@ -159,6 +161,14 @@ function digest(episodes: readonly FinishedEpisode[]): string {
     }
   }
   return hash.digest('hex');
+}
+
+/** What is counted of tools, and the task's tags: a hash of their own, since they came later. */
+function countsDigest(episodes: readonly FinishedEpisode[]): string {
+  const counts = episodes
+    .toSorted((a, b) => Number(a.summary.id.slice(1)) - Number(b.summary.id.slice(1)))
+    .map(({ summary: { id, tags, tools } }) => [id, tags, tools]);
+  return createHash('sha256').update(JSON.stringify(counts)).digest('hex');
 }
 
 function total(episodes: readonly FinishedEpisode[], of: (episode: FinishedEpisode) => number): number {
@@ -172,6 +182,11 @@ test('300 episodes of the Workbench are what they have always been', async () =>
   expect(total(episodes, ({ summary }) => summary.steps)).toBeGreaterThan(2000);
   expect(total(episodes, ({ bootstrapValue }) => Number(bootstrapValue !== null))).toBeGreaterThan(50);
   expect(total(episodes, ({ tensors }) => Number(tensors === null))).toBe(60);
+  expect(total(episodes, ({ summary }) => summary.tools.calls)).toBeGreaterThan(50);
+  expect(total(episodes, ({ summary }) => summary.tools.failed)).toBeGreaterThan(10);
+  expect(countsDigest(episodes)).toMatchInlineSnapshot(
+    `"557df51484eecec58aff6e14fdec972f22cd2cdf58dd734749e58dbcb0d0b3d9"`,
+  );
   expect(digest(episodes)).toMatchInlineSnapshot(
     `"76f80c4f1692574cec512c5fd966e5fff4a743a1b071280fca4a2a73ff9e3b60"`,
   );

@@ -32,6 +32,7 @@ function balance(definition: EnvironmentDefinition, maxSteps: number): FinishedE
       definition,
       layout,
       lifeline: { begin: () => undefined, end: () => undefined },
+      stepPace: { ms: 0 },
       onFinished: (_slot, episode) => finished.push(episode),
       onReady: () => undefined,
     },

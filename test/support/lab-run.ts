@@ -34,7 +34,7 @@ export const SLOW_UPDATES = { ...TINY, knobs: { minibatch: 16, epochs: 16, kl_li
 
 export interface LabProcess {
   readonly pid: number;
-  readonly role: 'run' | 'worker' | 'trainer' | 'other';
+  readonly role: 'run' | 'text' | 'worker' | 'trainer' | 'other';
 }
 
 let labs = 0;
@@ -260,6 +260,7 @@ export function kill(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
 
 function roleOf(commandLine: string): LabProcess['role'] {
   if (/run\/main\.js\0/u.test(commandLine)) return 'run';
+  if (/run\/text-main\.js\0/u.test(commandLine)) return 'text';
   if (/sampling\/main\.js\0|worker-process\0/u.test(commandLine)) return 'worker';
   return /trainer\/main\.js\0/u.test(commandLine) ? 'trainer' : 'other';
 }

@@ -1,5 +1,6 @@
-import type { EpisodeSummary } from '../../src/domain/episode.ts';
+import { type EpisodeSummary, NO_STAGES } from '../../src/domain/episode.ts';
 import { episodeId } from '../../src/domain/id.ts';
+import { NO_TOOLS } from '../../src/domain/tool.ts';
 
 /** A plain successful training episode, with whatever a test wants changed. */
 export function episodeSummary(changes: Partial<EpisodeSummary> = {}): EpisodeSummary {
@@ -31,6 +32,9 @@ export function episodeSummary(changes: Partial<EpisodeSummary> = {}): EpisodeSu
     reward: 1,
     components: { success: 1 },
     behaviours: [],
+    tags: [],
+    tools: NO_TOOLS,
+    stages: NO_STAGES,
     ...changes,
   };
 }

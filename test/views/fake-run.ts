@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { EpisodeBody, EpisodeSummary } from '../../src/domain/episode.ts';
+import { type EpisodeBody, type EpisodeSummary, NO_STAGES } from '../../src/domain/episode.ts';
 import { LabError } from '../../src/domain/error.ts';
 import { FAILURE_TYPES, failureTrust } from '../../src/domain/failure.ts';
 import { episodeId } from '../../src/domain/id.ts';
@@ -15,6 +15,7 @@ import type {
   RunManifest,
   RunStatus,
 } from '../../src/domain/run.ts';
+import { NO_TOOLS } from '../../src/domain/tool.ts';
 import type { ControlRequest } from '../../src/protocol/control.ts';
 import { ControlServer } from '../../src/run/control-server.ts';
 import { openRunStore, type RunStore } from '../../src/store/index-writer.ts';
@@ -219,6 +220,9 @@ export function summaryOf(sequence: number, change: Partial<EpisodeSummary> = {}
     reward: trust === 'void' ? null : 0.25,
     components: { progress: 0.2, submit: 0.05 },
     behaviours: sequence % 5 === 0 ? ['loop'] : [],
+    tags: [],
+    tools: NO_TOOLS,
+    stages: NO_STAGES,
     ...change,
   };
 }

@@ -112,6 +112,7 @@ async function play(index: number): Promise<FinishedEpisode> {
       definition: definitionOf(index),
       layout,
       lifeline: { begin: () => undefined, end: () => undefined },
+      stepPace: { ms: 0 },
       onFinished: (_slot, episode) => finished.push(episode),
       onReady: () => undefined,
     },

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+
+/** What an action came to that made a tool run. */
+export interface ToolUse {
+  readonly name: string;
+  /** False: the tool refused, or failed. */
+  readonly ok: boolean;
+  /** How long it ran, ms, where the environment knows. Not part of what has to be the same in another execution. */
+  readonly ms?: number;
+}
+
+const toolCountSchema = z.object({
+  calls: z.int().nonnegative(),
+  failed: z.int().nonnegative(),
+  /** Sum of the lengths that the environment gave; absent where it gave none. */
+  ms: z.number().nonnegative().optional(),
+});
+export type ToolCount = Readonly<z.infer<typeof toolCountSchema>>;
+
+/** How often tools ran in an episode: all together, and each one. */
+export const toolStatisticsSchema = z.object({
+  calls: z.int().nonnegative(),
+  failed: z.int().nonnegative(),
+  byName: z.record(z.string(), toolCountSchema),
+});
+export type ToolStatistics = Readonly<z.infer<typeof toolStatisticsSchema>>;
+export const NO_TOOLS: ToolStatistics = { calls: 0, failed: 0, byName: {} };

@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
+import { type EntryName, entryCommand } from './entries.ts';
+import { readLines } from './lines.ts';
+import { MAX_LINE } from './spawn.ts';
+
+/** A process of the lab's own on this machine that nothing depends on. It ends when its stdin is closed. */
+export interface Helper {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  /** Resolves once, when it has ended and its last words are read, with how it ended. Never rejects. */
+  readonly ended: Promise<string>;
+  kill(): void;
+}
+
+/** Starts a helper at the lowest priority. */
+export function spawnHelper(entry: EntryName, onStderrLine: (line: string) => void): Helper {
+  const [program, ...args] = entryCommand(entry);
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+  lowerPriority(child.pid);
+  readLines(child.stderr, MAX_LINE, onStderrLine);
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(`it could not be started: ${error.message}`));
+    // Not 'exit': what it said may still be on its way.
+    child.once('close', (code, signal) => resolve(`its process ended with ${signal ?? `code ${code}`}`));
+  });
+  return {
+    stdin: child.stdin,
+    stdout: child.stdout,
+    ended,
+    kill: () => void child.kill('SIGKILL'),
+  };
+}
+
+/** Before it has threads: they are born with the priority that it has then. */
+function lowerPriority(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It is gone already, or the system does not let us.
+  }
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { FAILURE_TYPES } from '../domain/failure.ts';
+import { episodeIdSchema, episodeSequence } from '../domain/id.ts';
+import { actionSchema, formatAction } from '../domain/space.ts';
+import { inflateBody, type StoredRecord } from './segment.ts';
+
+/** What of an episode can be searched. */
+export interface TextDocument {
+  readonly sequence: number;
+  /** All that was observed and done, each line and each action once; then failure, its detail, family and tags. */
+  readonly lines: readonly string[];
+}
+
+const headerSchema = z.looseObject({
+  id: episodeIdSchema,
+  task: z.looseObject({ family: z.string() }),
+  failure: z.enum(FAILURE_TYPES).nullable(),
+  failureDetail: z.string().nullable(),
+  tags: z.array(z.string()).default([]),
+});
+const bodySchema = z.looseObject({
+  lines: z.array(z.string()),
+  steps: z.array(z.looseObject({ action: actionSchema })),
+});
+const linesSchema = z.array(z.string());
+
+/** The beginning of a body as the sampler writes it, and what follows its lines there. */
+const HEAD = '{"lines":[';
+const AFTER_LINES = '],"candidateSets":';
+/** An action of a step. Inside a string its quotes would be escaped. */
+const ACTION = /"action":(\{"type":"[a-z_]+","argument":(?:null|"(?:[^"\\]|\\.)*")\})/gu;
+
+/** The text of an episode's record; null for any other record. What of it cannot be read is left out. */
+export function documentOf(record: StoredRecord): TextDocument | null {
+  if (record.kind !== 'episode') return null;
+  const parsed = headerSchema.safeParse(record.header);
+  if (!parsed.success) return null;
+  const { id, task, failure, failureDetail, tags } = parsed.data;
+  const lines = new Set(bodyLines(record));
+  for (const line of [failure, failureDetail, task.family, ...tags]) if (line !== null) lines.add(line);
+  return { sequence: episodeSequence(id), lines: [...lines] };
+}
+
+function bodyLines(record: StoredRecord): string[] {
+  try {
+    const json = inflateBody(record).toString('utf8');
+    return quickLines(json) ?? slowLines(json);
+  } catch {
+    return [];
+  }
+}
+
+/** Most of a body is numbers of its steps: they need not be parsed where it is written as the sampler writes it. */
+function quickLines(json: string): string[] | null {
+  const end = json.startsWith(HEAD) ? json.indexOf(AFTER_LINES) : -1;
+  if (end < 0) return null;
+  const lines = linesSchema.parse(JSON.parse(json.slice(HEAD.length - 1, end + 1)));
+  let last = '';
+  for (const match of json.slice(end).matchAll(ACTION)) {
+    const action = match[1] ?? '';
+    // A loop does the same again and again.
+    if (action !== last) lines.push(formatAction(actionSchema.parse(JSON.parse(action))));
+    last = action;
+  }
+  return lines;
+}
+
+function slowLines(json: string): string[] {
+  const { lines, steps } = bodySchema.parse(JSON.parse(json));
+  return [...lines, ...steps.map(({ action }) => formatAction(action))];
+}
