@@ -55,6 +55,12 @@ export const episodeSummarySchema = assignmentSchema.extend({
   /** Paid reward by component. */
   components: z.record(z.string(), z.number()),
   behaviours: z.array(behaviourSchema),
+  /** What its environment calls the task, for filters. */
+  tags: z.array(z.string()).optional(),
+  /** How often it used a tool, and how often that failed. */
+  tools: z.object({ calls: z.int().nonnegative(), failed: z.int().nonnegative() }).optional(),
+  /** The stage that it failed in, where that is known. */
+  failureStage: z.string().nullable().optional(),
 });
 export type EpisodeSummary = Readonly<z.infer<typeof episodeSummarySchema>>;
 

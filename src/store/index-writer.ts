@@ -4,6 +4,7 @@ import type { EpisodeSummary } from '../domain/episode.ts';
 import { LabError } from '../domain/error.ts';
 import { episodeSequence } from '../domain/id.ts';
 import type { Evaluation, IterationMetrics, KnobChange, RunEvent } from '../domain/run.ts';
+import { healBlocks } from './columns/block-writer.ts';
 import { openDatabase } from './database.ts';
 import { type IndexRows, type LogEntry, parseEntry, prepareIndexRows } from './index-rows.ts';
 import { reconcile, type StoreRepair } from './reconcile.ts';
@@ -79,6 +80,7 @@ class SegmentedStore implements RunStore {
     const database = openDatabase(paths.database);
     try {
       this.repair = reconcile(database, paths.segments);
+      healBlocks(database);
       this.#rows = prepareIndexRows(database);
       this.#totals = readTotals(database);
       this.#segments = new SegmentAppender(paths.segments, segmentBytes);
@@ -179,6 +181,7 @@ class SegmentedStore implements RunStore {
         })
         .immediate();
     } catch (thrown) {
+      this.#rows.undone();
       if (start !== null) this.#cutBack(start);
       throw storeError(thrown, 'write', this.#segments.path);
     }
