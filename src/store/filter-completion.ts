@@ -39,6 +39,8 @@ const MOST_COUNTED = 200;
 
 interface Candidate {
   readonly text: string;
+  /** What has to begin as is typed, where that is not the text: a value without its quotes. */
+  readonly value?: string;
   readonly meaning: string;
   /** The term that it makes; null for what is not a whole one yet. */
   readonly term: FilterNode | null;
@@ -57,11 +59,11 @@ export function completeFilter(
   const typed = text.slice(word.from, cursor);
   const operator = /^(?<field>[a-z_]+)[:=](?:[^,]*,)*/iu.exec(typed);
   const from = word.from + (operator?.[0].length ?? 0);
-  const begun = text.slice(from, cursor).toLowerCase();
+  const begun = text.slice(from, cursor).replace(/^"/u, '').toLowerCase();
   const field = operator?.groups?.['field']?.toLowerCase();
   const candidates = field === undefined ? nameCandidates(saved, finder) : valueCandidates(field, finder);
   const fitting = candidates
-    .filter((candidate) => candidate.text.toLowerCase().startsWith(begun))
+    .filter((candidate) => (candidate.value ?? candidate.text).toLowerCase().startsWith(begun))
     .slice(0, MOST_COUNTED);
   const rest = conditionOf(`${text.slice(0, word.start)} ${text.slice(word.to)}`, saved);
   const terms = fitting.map(({ term }) => term ?? allOf([]));
@@ -82,10 +84,15 @@ function wordAt(
   text: string,
   cursor: number,
 ): { start: number; from: number; to: number; isNegated: boolean } {
-  const before = /[^\s()"]*$/u.exec(text.slice(0, cursor))?.[0] ?? '';
-  const after = /^[^\s()",]*/u.exec(text.slice(cursor))?.[0] ?? '';
-  const start = cursor - before.length;
-  const isNegated = before.startsWith('-');
+  let [start, isQuoted] = [0, false];
+  for (let at = 0; at < cursor; at += 1) {
+    const character = text[at] ?? '';
+    if (character === '"') isQuoted = !isQuoted;
+    else if (isQuoted && character === '\\') at += 1;
+    else if (!isQuoted && /[\s()]/u.test(character)) start = at + 1;
+  }
+  const after = (isQuoted ? /^[^"]*"?/u : /^[^\s()",]*/u).exec(text.slice(cursor))?.[0] ?? '';
+  const isNegated = text.startsWith('-', start) && start < cursor;
   return { start, from: start + Number(isNegated), to: cursor + after.length, isNegated };
 }
 
@@ -137,6 +144,7 @@ function valueCandidates(field: string, finder: EpisodeFinder): Candidate[] {
   const known: readonly string[] = CHOICE_FIELDS[choice].values ?? finder.values(choice);
   return known.map((value) => ({
     text: quoteIfNeeded(value),
+    value,
     meaning: '',
     term: { kind: 'choice', field: choice, values: [value] },
   }));

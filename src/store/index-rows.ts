@@ -34,10 +34,10 @@ export interface IndexRows {
   undone(): void;
 }
 
-/** Prepares the statements that add rows. */
-export function prepareIndexRows(database: Database.Database): IndexRows {
+/** Prepares the statements that add rows. `blockRows`: rows of a block of columns, BLOCK_ROWS by default. */
+export function prepareIndexRows(database: Database.Database, blockRows?: number): IndexRows {
   const insertEpisode = database.prepare(INSERT_EPISODE);
-  const blocks = new BlockWriter(database);
+  const blocks = new BlockWriter(database, blockRows);
   const insertIteration = database.prepare(
     'INSERT OR REPLACE INTO iterations (iteration, attempt, metrics) VALUES (?, ?, ?)',
   );

@@ -10,7 +10,7 @@ export const SELECT_TAIL = `
 
 /**
  * Keeps `episode_blocks` and `episode_tail` at what `episodes` holds. Rows are numbered as they come (`arrival`): the first
- * BLOCK_ROWS make the first block, and so on; the tail names the episodes of the rows that do not fill a block yet.
+ * `blockRows` make the first block, and so on; the tail names the episodes of the rows that do not fill a block yet.
  * Nothing is committed here: callers hold the transaction.
  */
 export class BlockWriter {
@@ -23,8 +23,11 @@ export class BlockWriter {
   /** Number of the builder's first row. */
   #start = 0;
 
-  constructor(database: Database.Database) {
+  readonly #blockRows: number;
+
+  constructor(database: Database.Database, blockRows: number = BLOCK_ROWS) {
     this.#database = database;
+    this.#blockRows = blockRows;
     this.#addToTail = database.prepare('INSERT INTO episode_tail (arrival, sequence) VALUES (?, ?)');
     this.#clearTail = database.prepare('DELETE FROM episode_tail');
     this.#addBlock = database.prepare('INSERT INTO episode_blocks (start, rows, data) VALUES (?, ?, ?)');
@@ -36,10 +39,10 @@ export class BlockWriter {
     const [sequence = null] = row;
     this.#addToTail.run(this.#start + builder.rows, sequence);
     builder.add(row);
-    if (builder.rows < BLOCK_ROWS) return;
-    this.#addBlock.run(this.#start, BLOCK_ROWS, builder.encode());
+    if (builder.rows < this.#blockRows) return;
+    this.#addBlock.run(this.#start, builder.rows, builder.encode());
     this.#clearTail.run();
-    this.#start += BLOCK_ROWS;
+    this.#start += builder.rows;
     this.#builder = new BlockBuilder();
   }
 

@@ -18,6 +18,7 @@ const TAIL_ROWS = 256;
 export class EpisodeColumns {
   readonly #database: Database.Database;
   #full: Block[] = [];
+  #fullRows = 0;
   #tail = new BlockList(TAIL_ROWS);
   /** Greatest episode number here. */
   #lastSequence = -1;
@@ -72,17 +73,18 @@ export class EpisodeColumns {
   }
 
   get #rows(): number {
-    return this.#full.length * BLOCK_ROWS + this.#tail.rows;
+    return this.#fullRows + this.#tail.rows;
   }
 
   #followBlocks(): void {
     const blocks = this.#database
       .prepare<[number], Buffer>('SELECT data FROM episode_blocks WHERE start >= ? ORDER BY start')
       .pluck()
-      .iterate(this.#full.length * BLOCK_ROWS);
+      .iterate(this.#fullRows);
     for (const data of blocks) {
       const block = decodeBlock(data);
       this.#full.push(block);
+      this.#fullRows += block.rows;
       // The tail was its first rows.
       this.#tail = new BlockList(TAIL_ROWS);
       const numbers = block.columns.get('sequence')?.numbers;
@@ -111,6 +113,7 @@ export class EpisodeColumns {
 
   #clear(): void {
     this.#full = [];
+    this.#fullRows = 0;
     this.#tail = new BlockList(TAIL_ROWS);
     this.#lastSequence = -1;
   }
