@@ -20,6 +20,10 @@ export interface BenchmarkOptions {
   readonly seeds: readonly number[];
   /** `--slots`. */
   readonly slots: number | null;
+  /** `--episodes`: size of a generated run. */
+  readonly episodes: number;
+  /** `--directory`: where a generated run is kept, and found again; null: it is made anew and removed. */
+  readonly directory: string | null;
   /** Progress, for people. */
   readonly say: (line: string) => void;
 }

@@ -1,13 +1,15 @@
 import { parseArgs } from 'node:util';
 import { type Benchmark, machine } from './benchmark.ts';
 import { classic } from './classic.bench.ts';
+import { filter } from './filter.bench.ts';
 import { growth } from './growth.bench.ts';
 import { learning } from './learning.bench.ts';
 import { memory } from './memory.bench.ts';
 import { rollout } from './rollout.bench.ts';
+import { store } from './store.bench.ts';
 import { update } from './update.bench.ts';
 
-const BENCHMARKS: readonly Benchmark[] = [rollout, update, growth, learning, classic, memory];
+const BENCHMARKS: readonly Benchmark[] = [rollout, update, growth, learning, classic, memory, filter, store];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -17,6 +19,8 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: '10' },
     seeds: { type: 'string', default: '1,2,3' },
     slots: { type: 'string' },
+    episodes: { type: 'string', default: '1000000' },
+    directory: { type: 'string' },
   },
 });
 
@@ -24,7 +28,8 @@ const [name] = positionals;
 const benchmark = BENCHMARKS.find((candidate) => candidate.name === name);
 if (benchmark === undefined) {
   console.error(
-    'usage: npm run bench -- NAME [--json] [--seconds S] [--slots N] [--minutes M] [--seeds 1,2,3]\n',
+    'usage: npm run bench -- NAME [--json] [--seconds S] [--slots N] [--minutes M] [--seeds 1,2,3]\n' +
+      '       [--episodes N] [--directory DIR]\n',
   );
   for (const each of BENCHMARKS) console.error(`  ${each.name.padEnd(10)} ${each.measures}`);
   process.exit(2);
@@ -35,6 +40,8 @@ const { figures, conditions, details } = await benchmark.run({
   minutes: Number(values.minutes),
   seeds: values.seeds.split(',').map(Number),
   slots: values.slots === undefined ? null : Number(values.slots),
+  episodes: Number(values.episodes),
+  directory: values.directory ?? null,
   say: (line) => console.error(line),
 });
 const result = { name: benchmark.name, figures, conditions: { ...machine(), ...conditions } };
