@@ -15,7 +15,7 @@ export function allRows(rows: number): RowBits {
 /** How many rows a set has. */
 export function countRows(bits: RowBits): number {
   let count = 0;
-  for (const word of bits) count += ones(word);
+  for (let word = 0; word < bits.length; word += 1) count += ones(bits[word] ?? 0);
   return count;
 }
 
@@ -63,19 +63,19 @@ function marked(table: Uint8Array, codes: Codes, row: number): number {
   return table[codes[row] ?? 0] ?? 0;
 }
 
-/** Keeps the rows that are in the other set too (`keep`), or that are not (`drop`), or adds those of the other (`add`). */
-export function combineRows(bits: RowBits, other: RowBits, how: 'keep' | 'drop' | 'add'): void {
-  for (let word = 0; word < bits.length; word += 1) {
-    const [mine, theirs] = [bits[word] ?? 0, other[word] ?? 0];
-    if (how === 'keep') bits[word] = mine & theirs;
-    else if (how === 'drop') bits[word] = mine & ~theirs;
-    else bits[word] = mine | theirs;
-  }
+/** Takes the rows of the other set out of a set. */
+export function dropRows(bits: RowBits, other: RowBits): void {
+  for (let word = 0; word < bits.length; word += 1) bits[word] = (bits[word] ?? 0) & ~(other[word] ?? 0);
+}
+
+/** Adds the rows of the other set to a set. */
+export function addRows(bits: RowBits, other: RowBits): void {
+  for (let word = 0; word < bits.length; word += 1) bits[word] = (bits[word] ?? 0) | (other[word] ?? 0);
 }
 
 /** Whether a set has no rows. */
 export function isEmpty(bits: RowBits): boolean {
-  for (const word of bits) if (word !== 0) return false;
+  for (let word = 0; word < bits.length; word += 1) if (bits[word] !== 0) return false;
   return true;
 }
 

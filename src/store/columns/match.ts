@@ -15,7 +15,7 @@ import {
   PART_PREFIX,
   type PartField,
 } from '../filter-tree.ts';
-import { allRows, combineRows, isEmpty, keepRows, type RowBits } from './bits.ts';
+import { addRows, allRows, dropRows, isEmpty, keepRows, type RowBits } from './bits.ts';
 import type { Block } from './block.ts';
 import { Column, firstAtLeast, lowerAscii } from './column.ts';
 import { type BlockColumn, componentColumn } from './episode-cells.ts';
@@ -64,7 +64,7 @@ export function compileMatcher(node: FilterNode, context: MatchContext): Matcher
       return (block, bits) => {
         const matched = bits.slice();
         part(block, matched);
-        combineRows(bits, matched, 'drop');
+        dropRows(bits, matched);
       };
     }
     case 'choice':
@@ -124,9 +124,9 @@ function anyMatcher(matchers: readonly Matcher[]): Matcher {
     for (const matcher of matchers) {
       // Rows that match already need not be looked at again.
       const open = bits.slice();
-      combineRows(open, matched, 'drop');
+      dropRows(open, matched);
       matcher(block, open);
-      combineRows(matched, open, 'add');
+      addRows(matched, open);
     }
     bits.set(matched);
   };
