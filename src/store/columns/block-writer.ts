@@ -55,7 +55,7 @@ export class BlockWriter {
     if (this.#builder !== null) return this.#builder;
     const builder = new BlockBuilder();
     const blocks = this.#database
-      .prepare<[], number>('SELECT coalesce(max(start + rows), 0) FROM episode_blocks')
+      .prepare<[], number>('SELECT start + rows FROM episode_blocks ORDER BY start DESC LIMIT 1')
       .pluck();
     this.#start = blocks.get() ?? 0;
     // The row of this transaction that is to be added is not in the tail yet.

@@ -25,16 +25,18 @@ export class EpisodeColumns {
   /** The stored blocks do not serve: `data_version` of the rows that blocks were made from. Null: they do. */
   #madeAt: unknown = null;
 
+  /** Prepared once: preparing them would take longer than running them. Null while the index is of version 1. */
+  #statements: Statements | null = null;
+  readonly #selectLast: Database.Statement<[], number | null>;
+
   constructor(database: Database.Database) {
     this.#database = database;
+    this.#selectLast = database.prepare<[], number | null>('SELECT max(sequence) FROM episodes').pluck();
   }
 
   /** All blocks, as of now. Call it in the transaction in which the rows are read. */
   blocks(): readonly Block[] {
-    const last = this.#database
-      .prepare<[], number | null>('SELECT max(sequence) FROM episodes')
-      .pluck()
-      .get();
+    const last = this.#selectLast.get();
     const served = this.#madeAt === null && this.#follow() && this.#lastSequence >= (last ?? -1);
     if (!served) this.#makeFromRows();
     return [...this.#full, ...this.#tail.blocks()];
@@ -51,24 +53,19 @@ export class EpisodeColumns {
 
   /** Reads what the index has more than this; false when that cannot be. */
   #follow(): boolean {
-    if (schemaVersion(this.#database) < 2) return false;
-    const end = this.#database
-      .prepare<[], number>(
-        `SELECT max(coalesce((SELECT max(start + rows) FROM episode_blocks), 0),
-                    coalesce((SELECT max(arrival) + 1 FROM episode_tail), 0))`,
-      )
-      .pluck()
-      .get();
+    if (this.#statements === null && schemaVersion(this.#database) < 2) return false;
+    this.#statements ??= prepareStatements(this.#database);
+    const { selectEnd, selectBlocks, selectTail } = this.#statements;
+    const end = selectEnd.get();
     // Rows were dropped, and all blocks made anew.
     if ((end ?? 0) < this.#rows) this.#clear();
     try {
-      this.#followBlocks();
+      this.#followBlocks(selectBlocks);
     } catch {
       // Damaged: fsck says so, and the rows can still be read.
       return false;
     }
-    const rows = this.#database.prepare<[number], SqlValue[]>(SELECT_TAIL).raw().all(this.#rows);
-    for (const row of rows) this.#add(row);
+    for (const row of selectTail.all(this.#rows)) this.#add(row);
     return this.#rows === (end ?? 0);
   }
 
@@ -76,12 +73,8 @@ export class EpisodeColumns {
     return this.#fullRows + this.#tail.rows;
   }
 
-  #followBlocks(): void {
-    const blocks = this.#database
-      .prepare<[number], Buffer>('SELECT data FROM episode_blocks WHERE start >= ? ORDER BY start')
-      .pluck()
-      .iterate(this.#fullRows);
-    for (const data of blocks) {
+  #followBlocks(selectBlocks: Statements['selectBlocks']): void {
+    for (const data of selectBlocks.iterate(this.#fullRows)) {
       const block = decodeBlock(data);
       this.#full.push(block);
       this.#fullRows += block.rows;
@@ -117,6 +110,30 @@ export class EpisodeColumns {
     this.#tail = new BlockList(TAIL_ROWS);
     this.#lastSequence = -1;
   }
+}
+
+interface Statements {
+  /** Number of the row after the last one. */
+  readonly selectEnd: Database.Statement<[], number>;
+  /** Blocks from a row number on. */
+  readonly selectBlocks: Database.Statement<[number], Buffer>;
+  /** Rows of the tail from a row number on. */
+  readonly selectTail: Database.Statement<[number], SqlValue[]>;
+}
+
+function prepareStatements(database: Database.Database): Statements {
+  return {
+    selectEnd: database
+      .prepare<[], number>(
+        `SELECT max(coalesce((SELECT start + rows FROM episode_blocks ORDER BY start DESC LIMIT 1), 0),
+                    coalesce((SELECT max(arrival) + 1 FROM episode_tail), 0))`,
+      )
+      .pluck(),
+    selectBlocks: database
+      .prepare<[number], Buffer>('SELECT data FROM episode_blocks WHERE start >= ? ORDER BY start')
+      .pluck(),
+    selectTail: database.prepare<[number], SqlValue[]>(SELECT_TAIL).raw(),
+  };
 }
 
 /** Blocks of so many rows, made as rows come. */

@@ -105,14 +105,17 @@ const NOTHING = new Column({
   texts: () => [],
 });
 
+/** One for all columns, one after the other: codes have 16 bits at most, and one is for missing values. */
+const TABLE = new Uint8Array(2 ** 16 + 1);
+
 function columnMatcher(name: string, mark: Marker): Matcher {
   return (block, bits) => {
     const column = block.columns.get(name) ?? NOTHING;
-    const table = new Uint8Array(column.codeCount);
-    const marked = mark(column, table);
+    TABLE.fill(0, 0, column.codeCount);
+    const marked = mark(column, TABLE);
     if (marked === column.codeCount) return;
     if (column.codes === null || marked === 0) bits.fill(0);
-    else keepRows(bits, column.codes, table);
+    else keepRows(bits, column.codes, TABLE);
   };
 }
 
