@@ -8,8 +8,9 @@ import {
   eachRowFromLast,
   keepRows,
 } from '../../src/store/columns/bits.ts';
-import { type CellColumn, decodeBlock, encodeBlock } from '../../src/store/columns/block.ts';
-import type { Cell, Column } from '../../src/store/columns/column.ts';
+import { decodeBlock, encodeBlock } from '../../src/store/columns/block.ts';
+import type { Cell, Column, ColumnKind } from '../../src/store/columns/column.ts';
+import { ColumnBuilder } from '../../src/store/columns/column-builder.ts';
 
 const numbers = fc.oneof(
   fc.integer({ min: 0, max: 300 }),
@@ -28,6 +29,20 @@ const blocks = fc.integer({ min: 1, max: 400 }).chain((rows) =>
   }),
 );
 
+function built({
+  name,
+  kind,
+  cells,
+}: {
+  name: string;
+  kind: ColumnKind;
+  cells: readonly Cell[];
+}): ColumnBuilder {
+  const builder = new ColumnBuilder(name, kind);
+  for (const cell of cells) builder.add(cell);
+  return builder;
+}
+
 function cellOf(column: Column | undefined, row: number): Cell | undefined {
   const code = column?.codes?.[row] ?? 0;
   return (column?.kind === 'number' ? column.numbers : column?.texts)?.[code] ?? null;
@@ -37,12 +52,12 @@ describe('a block', () => {
   it('holds the cells that it was made of, in ascending distinct values', () => {
     fc.assert(
       fc.property(blocks, ({ rows, number, text, same }) => {
-        const columns: CellColumn[] = [
-          { name: 'number', kind: 'number', cells: number },
-          { name: 'text', kind: 'text', cells: text },
-          { name: 'same', kind: 'number', cells: same },
+        const columns = [
+          { name: 'number', kind: 'number' as const, cells: number },
+          { name: 'text', kind: 'text' as const, cells: text },
+          { name: 'same', kind: 'number' as const, cells: same },
         ];
-        const block = decodeBlock(encodeBlock(rows, columns));
+        const block = decodeBlock(encodeBlock(rows, columns.map(built)));
         expect(block.rows).toBe(rows);
         for (const { name, cells } of columns) {
           const column = block.columns.get(name);
@@ -57,14 +72,14 @@ describe('a block', () => {
   });
 
   it('is read wherever its bytes begin', () => {
-    const bytes = encodeBlock(2, [{ name: 'x', kind: 'number', cells: [0.5, 1e300] }]);
+    const bytes = encodeBlock(2, [built({ name: 'x', kind: 'number', cells: [0.5, 1e300] })]);
     const shifted = new Uint8Array(bytes.byteLength + 3);
     shifted.set(bytes, 3);
     expect(cellOf(decodeBlock(shifted.subarray(3)).columns.get('x'), 1)).toBe(1e300);
   });
 
   it('of which a byte is wrong, or some are missing, is refused', () => {
-    const bytes = encodeBlock(3, [{ name: 'x', kind: 'text', cells: ['a', null, 'b'] }]);
+    const bytes = encodeBlock(3, [built({ name: 'x', kind: 'text', cells: ['a', null, 'b'] })]);
     fc.assert(
       fc.property(fc.nat(bytes.byteLength - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
         const wrong = Buffer.from(bytes);

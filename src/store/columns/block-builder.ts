@@ -1,6 +1,7 @@
 import type { SqlValue } from '../episode-row.ts';
 import { encodeBlock } from './block.ts';
 import type { Cell, ColumnKind } from './column.ts';
+import { ColumnBuilder } from './column-builder.ts';
 import { eachCell } from './episode-cells.ts';
 
 /** Rows of a stored block. */
@@ -8,7 +9,7 @@ export const BLOCK_ROWS = 16_384;
 
 /** Collects rows and makes a block of them. */
 export class BlockBuilder {
-  readonly #columns = new Map<string, { readonly name: string; readonly kind: ColumnKind; cells: Cell[] }>();
+  readonly #columns = new Map<string, ColumnBuilder>();
   #rows = 0;
 
   get rows(): number {
@@ -23,22 +24,22 @@ export class BlockBuilder {
 
   /** The block of all rows that were added. */
   encode(): Buffer {
-    for (const { cells } of this.#columns.values()) this.#fill(cells);
+    for (const column of this.#columns.values()) this.#fill(column);
     return encodeBlock(this.#rows, [...this.#columns.values()]);
   }
 
   readonly #put = (name: string, kind: ColumnKind, cell: Cell): void => {
     let column = this.#columns.get(name);
     if (column === undefined) {
-      column = { name, kind, cells: [] };
+      column = new ColumnBuilder(name, kind);
       this.#columns.set(name, column);
     }
-    this.#fill(column.cells);
-    column.cells.push(cell);
+    this.#fill(column);
+    column.add(cell);
   };
 
   /** Rows since the last one that has a value in the column: only components are not in every row. */
-  #fill(cells: Cell[]): void {
-    while (cells.length < this.#rows) cells.push(null);
+  #fill(column: ColumnBuilder): void {
+    while (column.length < this.#rows) column.add(null);
   }
 }

@@ -2,7 +2,8 @@ import { crc32 } from 'node:zlib';
 import { z } from 'zod';
 import { LabError } from '../../domain/error.ts';
 import type { Codes } from './bits.ts';
-import { type Cell, Column, type ColumnKind } from './column.ts';
+import { type Cell, Column } from './column.ts';
+import type { ColumnBuilder } from './column-builder.ts';
 
 /**
  * A block's bytes, little endian: CRC-32 of all that follows · length of the header · header (JSON) · then, each beginning
@@ -35,15 +36,8 @@ export interface Block {
   readonly columns: ReadonlyMap<string, Column>;
 }
 
-/** A column's cells, to be written. */
-export interface CellColumn {
-  readonly name: string;
-  readonly kind: ColumnKind;
-  readonly cells: readonly Cell[];
-}
-
 /** The bytes of a block of `rows` rows. */
-export function encodeBlock(rows: number, columns: readonly CellColumn[]): Buffer {
+export function encodeBlock(rows: number, columns: readonly ColumnBuilder[]): Buffer {
   const parts: { readonly at: number; readonly bytes: Uint8Array }[] = [];
   let end = 0;
   const place = (bytes: Uint8Array): [number, number] => {
@@ -96,23 +90,21 @@ function damaged(what: string): LabError {
 }
 
 function encodeColumn(
-  { name, kind, cells }: CellColumn,
+  { name, kind, distinct, rows }: ColumnBuilder,
   place: (bytes: Uint8Array) => [number, number],
 ): ColumnHeader {
-  const distinct = new Set(cells);
-  const missing = distinct.delete(null);
-  const numbers = Float64Array.from([...distinct].filter((cell) => typeof cell === 'number')).toSorted();
-  const texts = [...distinct].filter((cell) => typeof cell === 'string').toSorted();
-  const values: readonly Cell[] = kind === 'number' ? [...numbers] : texts;
-  const count = values.length + Number(missing);
-  const codes = count > 1 ? encodeCodes(cells, values, count) : null;
+  const missing = distinct.includes(null);
+  const numbers = Float64Array.from(distinct.filter((cell) => typeof cell === 'number')).toSorted();
+  const texts = distinct.filter((cell) => typeof cell === 'string').toSorted();
+  const count = kind === 'number' ? numbers.length : texts.length;
+  const codes = distinct.length > 1 ? encodeCodes(rows, distinct, kind === 'number' ? numbers : texts) : null;
   const { width, base } = kind === 'number' ? narrowest(numbers) : { width: 'u8' as const, base: 0 };
   const dictionary =
     kind === 'number' ? packNumbers(numbers, width, base) : Buffer.from(JSON.stringify(texts));
   return {
     name,
     kind,
-    distinct: values.length,
+    distinct: count,
     missing,
     codes: codes === null ? null : [codes.BYTES_PER_ELEMENT === 1 ? 'u8' : 'u16', place(bytesOf(codes))[0]],
     values: place(dictionary),
@@ -121,11 +113,13 @@ function encodeColumn(
   };
 }
 
-function encodeCodes(cells: readonly Cell[], values: readonly Cell[], count: number): Codes {
-  const codeOf = new Map<Cell, number>(values.map((value, code) => [value, code]));
-  codeOf.set(null, values.length);
-  const codes = count <= 256 ? new Uint8Array(cells.length) : new Uint16Array(cells.length);
-  for (const [row, cell] of cells.entries()) codes[row] = codeOf.get(cell) ?? 0;
+/** From places among the cells as they came to places among the ascending values; null comes after those. */
+function encodeCodes(rows: readonly number[], distinct: readonly Cell[], values: ArrayLike<Cell>): Codes {
+  const codeOf = new Map<Cell, number>();
+  for (let code = 0; code < values.length; code += 1) codeOf.set(values[code] ?? null, code);
+  const turned = Uint16Array.from(distinct, (cell) => codeOf.get(cell) ?? values.length);
+  const codes = distinct.length <= 256 ? new Uint8Array(rows.length) : new Uint16Array(rows.length);
+  for (let row = 0; row < rows.length; row += 1) codes[row] = turned[rows[row] ?? 0] ?? 0;
   return codes;
 }
 
