@@ -3,6 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { filterToSql, orderToSql, SQLITE } from '../../bench/peers/filter-sql.ts';
 import type { EpisodeSummary } from '../../src/domain/episode.ts';
 import { createRandom } from '../../src/domain/random.ts';
+import { openDatabaseReadOnly } from '../../src/store/database.ts';
+import { EpisodeFinder } from '../../src/store/episode-finder.ts';
 import { parseFilter } from '../../src/store/filter.ts';
 import { checkRun } from '../../src/store/fsck.ts';
 import { openRunStore, type RunStore } from '../../src/store/index-writer.ts';
@@ -214,5 +216,33 @@ describe('an index of version 1', () => {
     expect(tableRows(paths, 'PRAGMA user_version')).toBe(2);
     expect(tableRows(paths, 'SELECT count(*) FROM episode_tail')).toBe(90);
     expect(checkRun(paths, { repair: false }).indexProblem).toBeNull();
+  });
+});
+
+describe('a search of texts', () => {
+  it('is joined with the other terms, and asked again when it knows more episodes', () => {
+    const paths = runs.run('texts');
+    const store = openRunStore(paths, { blockRows: 50 });
+    append(store, shuffled(1, 120));
+    store.close();
+    const database = openDatabaseReadOnly(paths.database);
+    const index = { known: [3, 60, 61, 119], indexedEpisodes: 119 };
+    const finder = new EpisodeFinder(database, () => 0, {
+      match: (text) => Uint32Array.from(text === 'no such file' ? index.known : []),
+      get indexedEpisodes() {
+        return index.indexedEpisodes;
+      },
+    });
+    const found = (text: string): string[] =>
+      finder.search(parseFilter(text), { limit: 200 }).episodes.map(({ id }) => id);
+    expect(found('"no such file"')).toEqual(['e119', 'e61', 'e60', 'e3']);
+    expect(found('"no such file" id<61 sort:id')).toEqual(['e3', 'e60']);
+    expect(finder.count(parseFilter('-"no such file"').where)).toBe(116);
+    // What the row itself says is found too.
+    expect(found('"detail of gave_up" or "no such file"').length).toBeGreaterThan(4);
+    index.known.push(120);
+    index.indexedEpisodes = 120;
+    expect(found('"no such file"')).toEqual(['e120', 'e119', 'e61', 'e60', 'e3']);
+    database.close();
   });
 });
