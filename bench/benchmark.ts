@@ -22,8 +22,10 @@ export interface BenchmarkOptions {
   readonly slots: number | null;
   /** `--run`: directory of a run whose newest checkpoint's weights are taken. */
   readonly run: string | null;
-  /** `--episodes`: size of a store. */
+  /** `--episodes`: size of a generated run or store. */
   readonly episodes: number | null;
+  /** `--directory`: where a generated run is kept, and found again; null: it is made anew and removed. */
+  readonly directory: string | null;
   /** Progress, for people. */
   readonly say: (line: string) => void;
 }

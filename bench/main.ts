@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { errorText, errorWithHint, LabError } from '../src/domain/error.ts';
 import { type Benchmark, type BenchmarkOptions, type BenchmarkResult, machine } from './benchmark.ts';
 import { classic } from './classic.bench.ts';
+import { filter } from './filter.bench.ts';
 import { growth } from './growth.bench.ts';
 import { latency } from './latency.bench.ts';
 import { learning } from './learning.bench.ts';
@@ -11,6 +12,7 @@ import { pool } from './pool.bench.ts';
 import { pressure } from './pressure.bench.ts';
 import { rollout } from './rollout.bench.ts';
 import { soak } from './soak.bench.ts';
+import { store } from './store.bench.ts';
 import { text as textSearch } from './text.bench.ts';
 import { update } from './update.bench.ts';
 
@@ -27,10 +29,12 @@ const BENCHMARKS: readonly Benchmark[] = [
   pressure,
   soak,
   textSearch,
+  filter,
+  store,
 ];
 
 const USAGE =
-  'usage: npm run bench -- NAME [--json] [--seconds S] [--slots N] [--episodes N] [--run DIR] [--minutes M] [--seeds 1,2,3]';
+  'usage: npm run bench -- NAME [--json] [--seconds S] [--slots N] [--episodes N] [--directory DIR] [--run DIR] [--minutes M] [--seeds 1,2,3]';
 
 const { values, positionals } = readArguments();
 if (values.help) {
@@ -49,6 +53,7 @@ const { figures, conditions, details } = await measured(benchmark, {
   slots: values.slots === undefined ? null : numberOf('slots', values.slots, 1),
   run: values.run ?? null,
   episodes: values.episodes === undefined ? null : numberOf('episodes', values.episodes, 1),
+  directory: values.directory ?? null,
   say: (line) => console.error(line),
 });
 const result = { name: benchmark.name, figures, conditions: { ...machine(), ...conditions } };
@@ -94,6 +99,7 @@ function readArguments() {
         seeds: { type: 'string', default: '1,2,3' },
         slots: { type: 'string' },
         episodes: { type: 'string' },
+        directory: { type: 'string' },
         run: { type: 'string' },
       },
     });

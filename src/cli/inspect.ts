@@ -1,13 +1,10 @@
 import { formatEffective } from '../config/effective.ts';
 import type { Override } from '../config/overrides.ts';
-import { type EpisodeSummary, shortObservations } from '../domain/episode.ts';
-import { LabError } from '../domain/error.ts';
 import { visibleText } from '../domain/visible-text.ts';
-import { parseFilter } from '../store/filter.ts';
-import { openRunReader, type RunReader } from '../store/queries.ts';
+import { openRunReader } from '../store/queries.ts';
 import { listRuns, type RunListing } from '../store/run-directory.ts';
 import { loadConfigFile } from './config-file.ts';
-import { type Column, formatCount, formatNumber, formatTable, formatTime } from './format.ts';
+import { type Column, formatTable, formatTime } from './format.ts';
 import { labCommand } from './lab-command.ts';
 import { printJson, printLine, printNote } from './output.ts';
 import { findNewestRun, runState } from './runs.ts';
@@ -59,68 +56,6 @@ const RUN_COLUMNS: readonly Column<RunListing>[] = [
 function listedState({ manifest, live }: RunListing): string {
   return manifest === null ? 'unreadable' : runState({ manifest, live });
 }
-
-/** Lists the episodes that a filter matches, with how many there are by the way they ended. */
-export function printEpisodes(
-  filterWords: readonly string[],
-  options: InspectOptions & { readonly limit: number },
-): void {
-  const filter = parseFilter(filterWords.join(' '));
-  const run = findNewestRun(options.runs, options.run);
-  const reader = openRunReader(run.paths);
-  try {
-    const { episodes, next } = reader.episodes(filter, { limit: options.limit });
-    const total = reader.countEpisodes(filter);
-    const outcomes = reader.failureCounts(filter);
-    if (options.json === true) {
-      const rows = episodes.map((episode) => wholeRow(reader, episode));
-      printJson({ run: run.id, total, outcomes, episodes: rows, more: next !== null });
-      return;
-    }
-    if (episodes.length > 0) {
-      for (const line of formatTable(EPISODE_COLUMNS, episodes)) printLine(line);
-    }
-    const counts = Object.entries(outcomes)
-      .toSorted((left, right) => right[1] - left[1])
-      .map(([outcome, count]) => `${outcome} ${formatCount(count)}`);
-    const shown = `${formatCount(episodes.length)} of ${formatCount(total)} episodes of ${run.id}`;
-    printLine([shown, ...counts].join(' · '));
-  } finally {
-    reader.close();
-  }
-}
-
-/** What the index keeps of an episode, and what only its record has; null where that cannot be read any more. */
-function wholeRow(reader: RunReader, { id, ...indexed }: EpisodeSummary): Record<string, unknown> {
-  try {
-    const { summary, body } = reader.episode(id);
-    const { first, last } = shortObservations(body);
-    return { ...summary, firstObservation: first, lastObservation: last };
-  } catch (thrown) {
-    if (!(thrown instanceof LabError)) throw thrown;
-    return { id, ...indexed, firstObservation: null, lastObservation: null };
-  }
-}
-
-const EPISODE_COLUMNS: readonly Column<EpisodeSummary>[] = [
-  { title: 'EPISODE', align: 'left', cell: ({ id }) => id },
-  { title: 'ITER', align: 'right', cell: ({ iteration }) => String(iteration) },
-  { title: 'POLICY', align: 'right', cell: ({ policyVersion }) => String(policyVersion) },
-  {
-    title: 'PHASE',
-    align: 'left',
-    cell: ({ phase, mode }) => (phase === 'eval' ? `eval ${mode}` : phase),
-  },
-  {
-    title: 'TASK',
-    align: 'left',
-    cell: ({ task }) => visibleText(`${task.family}/${task.split}/${task.index}`),
-  },
-  { title: 'STEPS', align: 'right', cell: ({ steps }) => String(steps) },
-  { title: 'REWARD', align: 'right', cell: ({ reward }) => formatNumber(reward) },
-  { title: 'OUTCOME', align: 'left', cell: ({ failure }) => failure ?? 'success' },
-  { title: 'BEHAVIOURS', align: 'left', cell: ({ behaviours }) => behaviours.join(' ') },
-];
 
 /** Prints one episode step by step. `id` may leave out the `e`. */
 export function printEpisode(id: string, options: InspectOptions): void {

@@ -13,9 +13,11 @@ import {
   undoKnob,
 } from './control.ts';
 import { type DevicesOptions, printDevices } from './devices.ts';
+import { type EpisodesOptions, printEpisodes } from './episodes.ts';
 import { type ExportOptions, exportRun } from './export.ts';
+import { addFilterVerb } from './filters.ts';
 import { type FsckOptions, fsckRun } from './fsck.ts';
-import { printConfig, printEpisode, printEpisodes, printRuns } from './inspect.ts';
+import { printConfig, printEpisode, printRuns } from './inspect.ts';
 import { DEFAULT_RUNS_DIRECTORY, rememberRunsDirectory } from './lab-command.ts';
 import {
   attachRun,
@@ -55,7 +57,7 @@ const FILTER_EXAMPLES = `
 Filters, joined by "and":
   fail:wrong_result         by failure type; fail:any, fail:none
   is:success, is:heldout    also is:failed, is:truncated, is:void
-  steps>20  reward<0        numbers; iter:40..60 for a range
+  steps>20  reward<0        numbers; iter:40..60 for a range; age<10m
   -family:ordered           "-" is not, "or" and brackets combine
   sort:-reward              order; newest first without it
 `;
@@ -235,10 +237,14 @@ function addInspectVerbs(program: Command, finish: (exitCode: number) => void): 
     .allowUnknownOption()
     .addOption(new Option('--limit <n>', 'most to list').argParser(parsePositive).default(20))
     .option('--run <run>', 'default: the newest run')
+    .option('--facets', 'how they are distributed: by outcome, family, host, iteration and reward')
+    .option('--complete <text>', 'how this filter text can go on, with how many episodes it would match')
     .addOption(jsonOption())
-    .action((filter: string[], _options, command: Command) =>
-      printEpisodes(filter, command.optsWithGlobals<GlobalOptions & { limit: number; run?: string }>()),
+    .action(
+      async (filter: string[], _options, command: Command) =>
+        await printEpisodes(filter, command.optsWithGlobals<EpisodesOptions>()),
     );
+  addFilterVerb(program);
   program
     .command('show')
     .argument('<what>', 'an episode, as in e120, or a run')

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { LabError, systemErrorCode } from '../domain/error.ts';
-import { migrate, SCHEMA_VERSION, schemaVersion } from './migrations.ts';
+import { migrate, schemaVersion } from './migrations.ts';
 import { storeError } from './store-error.ts';
 
 /** How long to wait for another process's lock, in ms. */
@@ -29,13 +29,13 @@ export function openDatabase(path: string): Database.Database {
   }
 }
 
-/** Opens the index to read. Throws `store-failed` when there is none, `run-too-new` for a newer schema. */
+/** Opens the index to read, of any schema up to this one. Throws `store-failed` without one, `run-too-new` for a newer. */
 export function openDatabaseReadOnly(path: string): Database.Database {
   if (!existsSync(path)) throw noIndex(path);
   let database: Database.Database | null = null;
   try {
     database = openForReading(path);
-    if (schemaVersion(database) < SCHEMA_VERSION) throw noIndex(path);
+    if (schemaVersion(database) === 0) throw noIndex(path);
     return database;
   } catch (thrown) {
     database?.close();
@@ -72,7 +72,7 @@ function openCopy(path: string): Database.Database {
 
 function noIndex(path: string): LabError {
   return new LabError('store-failed', {
-    message: `${path} is missing or was left by an older version`,
+    message: `${path} is missing or empty`,
     hint: 'resume the run, or rebuild its index from the segments with: agentrl-lab fsck',
   });
 }

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { type EpisodeSummary, episodeSummarySchema } from '../domain/episode.ts';
 import { LabError } from '../domain/error.ts';
 import { BEHAVIOUR_NAMES, type Behaviour } from '../domain/failure.ts';
@@ -54,7 +55,68 @@ const COLUMNS = {
   reward: (episode) => episode.reward,
   components: (episode) => JSON.stringify(episode.components),
   behaviours: (episode) => behaviourMask(episode.behaviours),
+  tool_calls: (episode) => episode.tools.calls,
+  tool_failed: (episode) => episode.tools.failed,
+  tags: (episode) => JSON.stringify(episode.tags),
+  failure_stage: (episode) => episode.failureStage,
+  more: (episode) => JSON.stringify(restOf(episode)),
 } as const satisfies Record<string, (episode: EpisodeSummary) => SqlValue>;
+
+/** What the columns above hold whole, `more` left out. */
+const IN_COLUMNS: ReadonlySet<string> = new Set([
+  'id',
+  'task',
+  'taskSeed',
+  'seed',
+  'phase',
+  'mode',
+  'iteration',
+  'attempt',
+  'difficulty',
+  'host',
+  'worker',
+  'slot',
+  'firstPolicyVersion',
+  'policyVersion',
+  'steps',
+  'startedAt',
+  'wallMs',
+  'terminated',
+  'truncated',
+  'success',
+  'failure',
+  'failureDetail',
+  'trust',
+  'reward',
+  'components',
+  'behaviours',
+  'tags',
+  'failureStage',
+]);
+
+/** The parts of a summary that no column holds whole: they are read back from here, and not filtered by. */
+function restOf(episode: EpisodeSummary): Record<string, unknown> {
+  const rest: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(episode)) if (!IN_COLUMNS.has(name)) rest[name] = value;
+  return rest;
+}
+
+/** Columns that version 1 of the schema lacks, with what an episode of then has in them, as SQL. */
+const SINCE_VERSION_2: Partial<Record<EpisodeColumn, string>> = {
+  tool_calls: '0',
+  tool_failed: '0',
+  tags: "'[]'",
+  failure_stage: 'NULL',
+  more: "'{}'",
+};
+
+/** What selects EPISODE_COLUMNS, in their order, from an index of that schema version. */
+export function episodeColumnsSql(version: number): string {
+  return EPISODE_COLUMNS.map((name) => {
+    const missing = version < 2 ? SINCE_VERSION_2[name] : undefined;
+    return missing === undefined ? name : `${missing} AS ${name}`;
+  }).join(', ');
+}
 
 /** A column of `episodes` that holds a part of the summary. */
 export type EpisodeColumn = keyof typeof COLUMNS;
@@ -73,6 +135,16 @@ export function episodeToRow(episode: EpisodeSummary, place: RecordPlace): SqlVa
   row.push(place.segment, place.offset, place.length);
   return row;
 }
+
+/** What later versions added. Left out where an episode has none, for its schema to say what that means. */
+function laterParts(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const parts: Record<string, unknown> = { ...jsonObject.parse(JSON.parse(String(row['more']))) };
+  if (row['tags'] !== '[]') parts['tags'] = JSON.parse(String(row['tags']));
+  if (row['failure_stage'] !== null) parts['failureStage'] = row['failure_stage'];
+  return parts;
+}
+
+const jsonObject = z.record(z.string(), z.unknown());
 
 /** The summary in a row that has at least EPISODE_COLUMNS. Throws `store-failed` when it holds something else. */
 export function rowToEpisode(row: Readonly<Record<string, unknown>>): EpisodeSummary {
@@ -105,6 +177,7 @@ export function rowToEpisode(row: Readonly<Record<string, unknown>>): EpisodeSum
       reward: row['reward'],
       components: JSON.parse(String(row['components'])),
       behaviours: BEHAVIOUR_NAMES.filter((name) => (mask & BEHAVIOUR_BITS[name]) !== 0),
+      ...laterParts(row),
     });
   } catch (thrown) {
     throw new LabError('store-failed', {

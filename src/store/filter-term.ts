@@ -1,4 +1,5 @@
 import { nearestNames } from '../domain/nearest.ts';
+import { keysOf } from '../domain/table.ts';
 import { filterError } from './filter-error.ts';
 import {
   CHOICE_FIELD_NAMES,
@@ -11,6 +12,8 @@ import {
   FLAG_NAMES,
   NUMBER_FIELD_NAMES,
   type NumberField,
+  PART_PREFIX,
+  unitOf,
 } from './filter-tree.ts';
 
 /** A value as typed, and where. A quoted one is taken as it stands. */
@@ -33,7 +36,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   failure: 'fail',
   iteration: 'iter',
 };
-const ALL_FIELDS = [...CHOICE_FIELD_NAMES, 'is', ...NUMBER_FIELD_NAMES, 'sort'];
+const ALL_FIELDS = [...CHOICE_FIELD_NAMES, 'is', ...NUMBER_FIELD_NAMES, `${PART_PREFIX}NAME`, 'sort'];
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/iu;
 
 /** Understands one term of a filter text; `sort` is one too. Throws `filter-invalid`. */
@@ -47,8 +50,8 @@ export function readTerm(source: string, term: RawTerm): FilterTerm | { kind: 's
   }
   const choice = CHOICE_FIELD_NAMES.find((field) => field === name);
   if (choice !== undefined) return readChoice(source, term, choice);
-  const number = NUMBER_FIELD_NAMES.find((field) => field === name);
-  if (number !== undefined) return readNumbers(source, term, number);
+  const number = numberFieldOf(term.field.text);
+  if (number !== null) return readNumbers(source, term, number);
   throw filterError(source, {
     at: term.field.at,
     message: `unknown field "${term.field.text}"`,
@@ -77,7 +80,7 @@ function readNumbers(source: string, term: RawTerm, field: NumberField): FilterT
     throw filterError(source, {
       at: second.at,
       message: `${field}${operator} takes one value here`,
-      hint: `e.g. ${field}>20, ${field}:10..20 or ${field}:1,2,3`,
+      hint: examplesOf(field),
     });
   }
   return { kind: 'numbers', field, values: unique(values.map((value) => readNumber(source, field, value))) };
@@ -95,14 +98,15 @@ function readRange(source: string, field: NumberField, word: FilterWord, dots: n
       hint: `e.g. ${field}:10..20, ${field}:10.. or ${field}:..20`,
     });
   }
+  const shown = (value: number): string => formatFieldNumber(field, value);
   const from = low === null ? null : readNumber(source, field, low);
   const to = high === null ? null : readNumber(source, field, high);
   if (from !== null && to !== null) {
     if (from <= to) return { kind: 'range', field, from, to };
     throw filterError(source, {
       at: word.at,
-      message: `${field}:${word.text} is empty: ${from} is more than ${to}`,
-      suggestions: [`${field}:${to}..${from}`],
+      message: `${field}:${word.text} is empty: ${shown(from)} is more than ${shown(to)}`,
+      suggestions: [`${field}:${shown(to)}..${shown(from)}`],
       hint: 'a range goes from the smaller to the greater number',
     });
   }
@@ -111,16 +115,78 @@ function readRange(source: string, field: NumberField, word: FilterWord, dots: n
     : { kind: 'compare', field, comparison: '>=', value: from };
 }
 
+/** The field of numbers that a name stands for, or null. Names of components are taken as they are typed. */
+function numberFieldOf(typed: string): NumberField | null {
+  if (typed.toLowerCase().startsWith(PART_PREFIX) && typed.length > PART_PREFIX.length) {
+    return `${PART_PREFIX}${typed.slice(PART_PREFIX.length)}`;
+  }
+  const lower = typed.toLowerCase();
+  const name = ALIASES[lower] ?? lower;
+  return NUMBER_FIELD_NAMES.find((field) => field === name) ?? null;
+}
+
+const READERS = {
+  plain: { read: plainNumber, wants: 'a number', examples: ['>20', ':10..20', ':1,2,3'] },
+  episode: { read: episodeNumber, wants: 'a number', examples: ['>20', ':10..20', ':e1,e2'] },
+  duration: { read: durationMs, wants: 'a length of time', examples: ['<10m', ':1h..2h', '>3d'] },
+  time: {
+    read: timeMs,
+    wants: 'a day or a time',
+    examples: ['>2026-11-30', '<2026-11-30T14:05', ':2026-11-29..2026-11-30'],
+  },
+} as const;
+
+function examplesOf(field: NumberField): string {
+  const examples = READERS[unitOf(field)].examples.map((example) => field + example);
+  return `e.g. ${examples[0]}, ${examples[1]} or ${examples[2]}`;
+}
+
 function readNumber(source: string, field: NumberField, word: FilterWord): number {
-  const text = field === 'id' ? word.text.replace(/^e(?=\d)/iu, '') : word.text;
-  const value = NUMBER.test(text) ? Number(text) : Number.NaN;
+  const { read, wants } = READERS[unitOf(field)];
+  const value = read(word.text);
   // + 0 turns -0, which prints as 0, into 0.
   if (Number.isFinite(value)) return value + 0;
   throw filterError(source, {
     at: word.at,
-    message: `${field} takes a number, got "${word.text}"`,
-    hint: `e.g. ${field}>20, ${field}:10..20 or ${field}:1,2,3`,
+    message: `${field} takes ${wants}, got "${word.text}"`,
+    hint: examplesOf(field),
   });
+}
+
+function plainNumber(text: string): number {
+  return NUMBER.test(text) ? Number(text) : Number.NaN;
+}
+
+function episodeNumber(text: string): number {
+  return plainNumber(text.replace(/^e(?=\d)/iu, ''));
+}
+
+/** Units of time in ms, longest first. */
+const DURATION_UNITS = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;
+
+function durationMs(text: string): number {
+  const found = /^(?<amount>.*?)(?<unit>d|h|m|s|ms)$/u.exec(text.toLowerCase());
+  const unit = keysOf(DURATION_UNITS).find((name) => name === found?.groups?.['unit']);
+  return unit === undefined
+    ? Number.NaN
+    : plainNumber(found?.groups?.['amount'] ?? '') * DURATION_UNITS[unit];
+}
+
+/** A number as it is typed for a field: reading it gives the same number. */
+export function formatFieldNumber(field: NumberField, value: number): string {
+  if (field === 'id' && Number.isSafeInteger(value) && value >= 0) return `e${value}`;
+  if (unitOf(field) !== 'duration') return String(value);
+  const whole = (name: keyof typeof DURATION_UNITS): boolean =>
+    value !== 0 && Number.isSafeInteger(value / DURATION_UNITS[name]) && value % DURATION_UNITS[name] === 0;
+  const unit = keysOf(DURATION_UNITS).find(whole) ?? 'ms';
+  return `${value / DURATION_UNITS[unit]}${unit}`;
+}
+
+/** Ms since the epoch of a day, or a time of one, in local time; or the number of ms itself. */
+function timeMs(text: string): number {
+  if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?)?$/u.test(text)) return plainNumber(text);
+  // A day alone would be taken for one of UTC.
+  return Date.parse(text.includes('T') ? text : `${text}T00:00`);
 }
 
 function readSort(source: string, term: RawTerm): FilterSort {
@@ -135,9 +201,8 @@ function readSort(source: string, term: RawTerm): FilterSort {
   }
   const descending = word.text.startsWith('-');
   const typed = word.text.slice(Number(descending)).toLowerCase();
-  const name = ALIASES[typed] ?? typed;
-  const field = NUMBER_FIELD_NAMES.find((one) => one === name);
-  if (field !== undefined) return { field, descending };
+  const field = numberFieldOf(word.text.slice(Number(descending)));
+  if (field !== null) return { field, descending };
   throw filterError(source, {
     at: word.at + Number(descending),
     message: `cannot sort by "${typed}"`,

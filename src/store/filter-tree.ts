@@ -4,6 +4,9 @@ import { REWARD_TRUSTS } from '../domain/reward.ts';
 import { keysOf } from '../domain/table.ts';
 import { SPLITS } from '../domain/task.ts';
 
+/** What a number stands for: how it is typed and shown. */
+export type NumberUnit = 'plain' | 'episode' | 'duration' | 'time';
+
 /** Fields that are compared as numbers. */
 export const NUMBER_FIELDS = {
   id: 'episode id, as e12 or 12',
@@ -17,9 +20,33 @@ export const NUMBER_FIELDS = {
   index: 'number of the task in its family and split',
   attempt: '1, or more when the episode was dispatched again',
   ms: 'wall-clock length in ms',
+  age: 'time since it began, as 90s, 10m, 2h or 3d',
+  started: 'when it began, as 2026-11-30 or 2026-11-30T14:05, local time',
+  'tool.calls': 'how often it used a tool',
+  'tool.failed': 'how often a tool failed',
 } as const;
-export type NumberField = keyof typeof NUMBER_FIELDS;
+type FixedNumberField = keyof typeof NUMBER_FIELDS;
 export const NUMBER_FIELD_NAMES = keysOf(NUMBER_FIELDS);
+
+/** Begins a field that is a reward component: `part.goal` is what component `goal` paid. */
+export const PART_PREFIX = 'part.';
+export type PartField = `${typeof PART_PREFIX}${string}`;
+export type NumberField = FixedNumberField | PartField;
+
+/** Whether a field is a reward component. */
+export function isPart(field: NumberField): field is PartField {
+  return field.startsWith(PART_PREFIX);
+}
+
+/** What a field's numbers stand for. */
+export function unitOf(field: NumberField): NumberUnit {
+  if (field === 'id') return 'episode';
+  if (field === 'age') return 'duration';
+  return field === 'started' ? 'time' : 'plain';
+}
+
+/** The ways an episode can end, as `ended:` names them: exactly one each. */
+export const ENDINGS = ['terminated', 'truncated', 'void'] as const;
 
 /** Fields that hold one of some names; `values` is the closed list, or null where any name may occur. */
 export const CHOICE_FIELDS = {
@@ -32,6 +59,9 @@ export const CHOICE_FIELDS = {
   mode: { values: ACTION_MODES, meaning: 'how actions were taken' },
   split: { values: SPLITS, meaning: 'which tasks' },
   trust: { values: REWARD_TRUSTS, meaning: 'whether its reward may be trained on' },
+  ended: { values: ENDINGS, meaning: 'how it came to its end' },
+  stage: { values: null, meaning: 'the stage that it failed in; any, none' },
+  tag: { values: null, meaning: 'what its environment calls the task' },
 } as const satisfies Record<string, { values: readonly string[] | null; meaning: string }>;
 export type ChoiceField = keyof typeof CHOICE_FIELDS;
 export const CHOICE_FIELD_NAMES = keysOf(CHOICE_FIELDS);

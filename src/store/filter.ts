@@ -1,5 +1,6 @@
+import { nearestNames } from '../domain/nearest.ts';
 import { filterError } from './filter-error.ts';
-import { type FilterWord, readTerm } from './filter-term.ts';
+import { type FilterWord, formatFieldNumber, readTerm } from './filter-term.ts';
 import {
   allOf,
   anyOf,
@@ -22,12 +23,16 @@ const MAX_TERMS = 200;
 const MAX_DEPTH = 50;
 const OPERATORS = ['<=', '>=', '<', '>', '='] as const;
 
+/** Filters kept under a name: `@name` in a text stands for them. */
+export type SavedFilters = ReadonlyMap<string, string>;
+const NO_SAVED_FILTERS: SavedFilters = new Map();
+
 /**
  * Understands a filter text; '' matches everything, newest first. Throws `filter-invalid`, whose message shows the column
  * with a caret and suggests what may have been meant. The language is described in docs/FILTER.md.
  */
-export function parseFilter(text: string): Filter {
-  return new FilterParser(text).parse();
+export function parseFilter(text: string, saved: SavedFilters = NO_SAVED_FILTERS): Filter {
+  return new FilterParser(text, saved, []).parse();
 }
 
 /** The text of a filter: parsing it gives the same filter again. */
@@ -65,27 +70,26 @@ function formatNode(node: FilterNode): string {
 }
 
 function formatTerm(term: FilterTerm): string {
-  const number = (value: number): string =>
-    'field' in term && term.field === 'id' && Number.isSafeInteger(value) && value >= 0
-      ? `e${value}`
-      : String(value);
   switch (term.kind) {
     case 'choice':
       return `${term.field}:${term.values.map(quoteIfNeeded).join(',')}`;
     case 'flag':
       return `is:${term.flags.join(',')}`;
     case 'numbers':
-      return `${term.field}:${term.values.map(number).join(',')}`;
-    case 'range':
-      return `${term.field}:${number(term.from)}..${number(term.to)}`;
+      return `${term.field}:${term.values.map((value) => formatFieldNumber(term.field, value)).join(',')}`;
+    case 'range': {
+      const { field, from, to } = term;
+      return `${field}:${formatFieldNumber(field, from)}..${formatFieldNumber(field, to)}`;
+    }
     case 'compare':
-      return `${term.field}${term.comparison}${number(term.value)}`;
+      return `${term.field}${term.comparison}${formatFieldNumber(term.field, term.value)}`;
     case 'text':
       return quote(term.text);
   }
 }
 
-function quoteIfNeeded(value: string): string {
+/** A value as it is typed: in quotes where it would not be read as one word. */
+export function quoteIfNeeded(value: string): string {
   return /^[\p{L}\p{N}_][\p{L}\p{N}_.@/-]*$/u.test(value) ? value : quote(value);
 }
 
@@ -98,12 +102,23 @@ class FilterParser {
   #at = 0;
   #terms = 0;
   #sort: FilterSort | null = null;
+  readonly #saved: SavedFilters;
+  /** Names of saved filters that this text is the meaning of, outermost first. */
+  readonly #within: readonly string[];
 
-  constructor(source: string) {
+  constructor(source: string, saved: SavedFilters, within: readonly string[]) {
     this.#source = source;
+    this.#saved = saved;
+    this.#within = within;
   }
 
   parse(): Filter {
+    const { where, sort } = this.parts();
+    return { where, sort: sort ?? NEWEST_FIRST };
+  }
+
+  /** Condition and order; null where the text says none. */
+  parts(): { readonly where: FilterNode; readonly sort: FilterSort | null } {
     if (this.#source.length > MAX_LENGTH) {
       throw this.#error(MAX_LENGTH, `longer than ${MAX_LENGTH} characters`, 'use a shorter filter');
     }
@@ -111,7 +126,7 @@ class FilterParser {
     if (this.#at < this.#source.length) {
       throw this.#error(this.#at, 'a ) without its (', 'remove it, or open a bracket before');
     }
-    return { where, sort: this.#sort ?? NEWEST_FIRST };
+    return { where, sort: this.#sort };
   }
 
   /** `a b or c`: alternatives of groups; a group may be empty only when it is all there is. */
@@ -151,6 +166,7 @@ class FilterParser {
     if (next === '(') return this.#bracket(depth);
     this.#terms += 1;
     if (this.#terms > MAX_TERMS) throw this.#error(start, `more than ${MAX_TERMS} terms`, 'use fewer terms');
+    if (next === '@') return this.#savedFilter(depth);
     if (next === '"') return { kind: 'text', text: this.#nonEmpty(this.#quoted()) };
     return this.#term(depth);
   }
@@ -178,7 +194,7 @@ class FilterParser {
 
   #term(depth: number): FilterNode | null {
     const start = this.#at;
-    const name = this.#match(/[a-z_]+(?=[:=<>])/iuy);
+    const name = this.#match(/(?:part\.[\w.-]+|[a-z_.]+)(?=[:=<>])/iuy);
     if (name === null) return this.#bareText();
     const colon = this.#match(/:/uy) !== null;
     const operator = OPERATORS.find((one) => this.#source.startsWith(one, this.#at));
@@ -190,16 +206,46 @@ class FilterParser {
       values: this.#values(name),
     });
     if (term.kind !== 'sort') return term;
+    this.#order(term.sort, start, depth);
+    return null;
+  }
+
+  #order(sort: FilterSort, at: number, depth: number): void {
     if (depth > 0) {
+      throw this.#error(at, 'sort belongs to the whole filter', 'put it outside the brackets, without a -');
+    }
+    if (this.#sort !== null) throw this.#error(at, 'a second sort', 'keep one of them');
+    this.#sort = sort;
+  }
+
+  /** `@name`: what was saved under it, as if it were typed here in brackets; with its order, if it has one. */
+  #savedFilter(depth: number): FilterNode {
+    const start = this.#at;
+    const name = this.#match(/@[\w-]*/uy)?.slice(1) ?? '';
+    const text = this.#saved.get(name);
+    if (text === undefined) {
+      const names = [...this.#saved.keys()];
+      throw filterError(this.#source, {
+        at: start,
+        message: `no filter is saved as "${name}"`,
+        suggestions: nearestNames(name, names).map((near) => `@${near}`),
+        hint:
+          names.length > 0
+            ? `saved: ${names.map((known) => `@${known}`).join(', ')}; to search for the text itself, put it in quotes`
+            : "save one with: agentrl-lab filter save NAME 'FILTER'; to search for the text itself, put it in quotes",
+      });
+    }
+    const path = [...this.#within, name];
+    if (this.#within.includes(name)) {
       throw this.#error(
         start,
-        'sort belongs to the whole filter',
-        'put it outside the brackets, without a -',
+        `@${name} stands for itself: ${path.map((one) => `@${one}`).join(' → ')}`,
+        'save one of them anew',
       );
     }
-    if (this.#sort !== null) throw this.#error(start, 'a second sort', 'keep one of them');
-    this.#sort = term.sort;
-    return null;
+    const { where, sort } = new FilterParser(text, this.#saved, path).parts();
+    if (sort !== null) this.#order(sort, start, depth);
+    return where;
   }
 
   #bareText(): FilterNode {

@@ -4,6 +4,7 @@ import type Database from 'better-sqlite3';
 import { z } from 'zod';
 import { errorText, LabError } from '../domain/error.ts';
 import { episodeIdSchema, episodeSequence } from '../domain/id.ts';
+import { findBlockProblem } from './columns/block-writer.ts';
 import { openDatabase, openDatabaseReadOnly } from './database.ts';
 import { reconcile } from './reconcile.ts';
 import { lockRun, type RunPaths } from './run-directory.ts';
@@ -124,7 +125,7 @@ function compareRows(
     .pluck()
     .get();
   const bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
-  return seen === bytes ? null : `it has seen ${String(seen)} bytes of ${bytes}`;
+  return seen === bytes ? findBlockProblem(database) : `it has seen ${String(seen)} bytes of ${bytes}`;
 }
 
 /** Beside the old index, then in its place: a crash leaves one or the other. */

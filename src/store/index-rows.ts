@@ -10,6 +10,7 @@ import {
   type RunEvent,
   runEventSchema,
 } from '../domain/run.ts';
+import { BlockWriter } from './columns/block-writer.ts';
 import { episodeToRow, INSERT_EPISODE } from './episode-row.ts';
 import type { RecordPlace, StoredRecord } from './segment.ts';
 
@@ -29,11 +30,14 @@ export interface IndexRows {
   record(record: StoredRecord, place: RecordPlace): boolean;
   /** A segment is indexed up to this byte. */
   indexedTo(segment: number, bytes: number): void;
+  /** The transaction was undone. */
+  undone(): void;
 }
 
-/** Prepares the statements that add rows. */
-export function prepareIndexRows(database: Database.Database): IndexRows {
+/** Prepares the statements that add rows. `blockRows`: rows of a block of columns, BLOCK_ROWS by default. */
+export function prepareIndexRows(database: Database.Database, blockRows?: number): IndexRows {
   const insertEpisode = database.prepare(INSERT_EPISODE);
+  const blocks = new BlockWriter(database, blockRows);
   const insertIteration = database.prepare(
     'INSERT OR REPLACE INTO iterations (iteration, attempt, metrics) VALUES (?, ?, ?)',
   );
@@ -47,8 +51,12 @@ export function prepareIndexRows(database: Database.Database): IndexRows {
      ON CONFLICT (number) DO UPDATE SET indexed_bytes = excluded.indexed_bytes`,
   );
 
-  const episode: IndexRows['episode'] = (summary, place) =>
-    insertEpisode.run(episodeToRow(summary, place)).changes > 0;
+  const episode: IndexRows['episode'] = (summary, place) => {
+    const row = episodeToRow(summary, place);
+    if (insertEpisode.run(row).changes === 0) return false;
+    blocks.add(row);
+    return true;
+  };
   const entry: IndexRows['entry'] = ({ kind, value }) => {
     const json = JSON.stringify(value);
     switch (kind) {
@@ -75,6 +83,7 @@ export function prepareIndexRows(database: Database.Database): IndexRows {
       return true;
     },
     indexedTo: (segment, bytes) => void setIndexed.run(segment, bytes),
+    undone: () => blocks.forget(),
   };
 }
 

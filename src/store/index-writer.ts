@@ -4,6 +4,7 @@ import type { EpisodeSummary } from '../domain/episode.ts';
 import { LabError } from '../domain/error.ts';
 import { episodeSequence } from '../domain/id.ts';
 import type { Evaluation, IterationMetrics, KnobChange, RunEvent } from '../domain/run.ts';
+import { healBlocks } from './columns/block-writer.ts';
 import { openDatabase } from './database.ts';
 import { type IndexRows, type LogEntry, parseEntry, prepareIndexRows } from './index-rows.ts';
 import { reconcile, type StoreRepair } from './reconcile.ts';
@@ -52,6 +53,8 @@ export interface RunStore {
 export interface RunStoreOptions {
   /** Size at which a new segment is begun; SEGMENT_BYTES by default. */
   readonly segmentBytes?: number;
+  /** Rows of a block of the index's columns; BLOCK_ROWS by default. */
+  readonly blockRows?: number;
 }
 
 /**
@@ -60,11 +63,11 @@ export interface RunStoreOptions {
  */
 export function openRunStore(paths: RunPaths, options: RunStoreOptions = {}): RunStore {
   try {
-    return new SegmentedStore(paths, options.segmentBytes ?? SEGMENT_BYTES);
+    return new SegmentedStore(paths, options);
   } catch (thrown) {
     if (!(thrown instanceof LabError && isDamagedDatabase(thrown.cause))) throw thrown;
     moveAside(paths.database);
-    return new SegmentedStore(paths, options.segmentBytes ?? SEGMENT_BYTES);
+    return new SegmentedStore(paths, options);
   }
 }
 
@@ -75,11 +78,12 @@ class SegmentedStore implements RunStore {
   readonly #rows: IndexRows;
   #totals: RunTotals;
 
-  constructor(paths: RunPaths, segmentBytes: number) {
+  constructor(paths: RunPaths, { segmentBytes = SEGMENT_BYTES, blockRows }: RunStoreOptions) {
     const database = openDatabase(paths.database);
     try {
       this.repair = reconcile(database, paths.segments);
-      this.#rows = prepareIndexRows(database);
+      healBlocks(database);
+      this.#rows = prepareIndexRows(database, blockRows);
       this.#totals = readTotals(database);
       this.#segments = new SegmentAppender(paths.segments, segmentBytes);
       this.#database = database;
@@ -179,6 +183,7 @@ class SegmentedStore implements RunStore {
         })
         .immediate();
     } catch (thrown) {
+      this.#rows.undone();
       if (start !== null) this.#cutBack(start);
       throw storeError(thrown, 'write', this.#segments.path);
     }

@@ -7,6 +7,9 @@ import { LabError } from '../domain/error.ts';
  *
  * 1: `segments.indexed_bytes` is how far a segment has been indexed, moved on in the transaction that adds the rows.
  *    `behaviours` is a bit mask (episode-row.ts). Everything else that a run records is small: one JSON column.
+ * 2: Filters are answered from `episode_blocks` and `episode_tail` (columns/block-writer.ts), so the indices that served them
+ *    are gone.
+ *    `tags` is a JSON array, `more` a JSON object of those parts of a summary that have no column.
  */
 const MIGRATIONS: readonly string[] = [
   `
@@ -75,6 +78,22 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE events (id INTEGER PRIMARY KEY, event TEXT NOT NULL) STRICT;
   CREATE TABLE knob_changes (id INTEGER PRIMARY KEY, change TEXT NOT NULL) STRICT;
+  `,
+  `
+  ALTER TABLE episodes ADD COLUMN tool_calls INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE episodes ADD COLUMN tool_failed INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE episodes ADD COLUMN tags TEXT NOT NULL DEFAULT '[]';
+  ALTER TABLE episodes ADD COLUMN failure_stage TEXT;
+  ALTER TABLE episodes ADD COLUMN more TEXT NOT NULL DEFAULT '{}';
+  DROP INDEX episodes_by_failure;
+  DROP INDEX episodes_by_family;
+  DROP INDEX episodes_by_phase;
+  CREATE TABLE episode_blocks (
+    start INTEGER PRIMARY KEY,
+    rows INTEGER NOT NULL,
+    data BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE episode_tail (arrival INTEGER PRIMARY KEY, sequence INTEGER NOT NULL) STRICT;
   `,
 ];
 

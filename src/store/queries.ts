@@ -19,37 +19,19 @@ import {
   runEventSchema,
 } from '../domain/run.ts';
 import { openDatabaseReadOnly } from './database.ts';
-import { EPISODE_COLUMNS, rowToEpisode } from './episode-row.ts';
+import { EpisodeFinder, type EpisodePage, type PageOptions } from './episode-finder.ts';
+import { episodeColumnsSql, rowToEpisode } from './episode-row.ts';
 import type { Filter } from './filter.ts';
-import {
-  afterCursor,
-  cursorOf,
-  filterToSql,
-  orderToSql,
-  type SqlCondition,
-  sortColumn,
-} from './filter-sql.ts';
+import { schemaVersion } from './migrations.ts';
 import type { RunPaths } from './run-directory.ts';
+import { RunText } from './run-text.ts';
 import { inflateBody, readRecord } from './segment.ts';
 import { reasonText, storeError } from './store-error.ts';
-import { openTextIndex, type TextIndex } from './text-index.ts';
-
-/** One page of a list. `next` continues it (with the same filter); null at the end. */
-export interface EpisodePage {
-  readonly episodes: EpisodeSummary[];
-  readonly next: string | null;
-}
 
 /** A whole episode: what is indexed, and its steps. */
 export interface StoredEpisode {
   readonly summary: EpisodeSummary;
   readonly body: EpisodeBody;
-}
-
-export interface PageOptions {
-  readonly limit: number;
-  /** `next` of the page before. */
-  readonly after?: string | null;
 }
 
 /** Reads a run's index and segments, live or not; never writes. Every answer is of one moment. */
@@ -77,9 +59,12 @@ export interface RunReader {
   close(): void;
 }
 
-/** Opens a run to read. Throws `store-failed` without an index, `run-too-new` for one of a newer lab. */
-export function openRunReader(paths: RunPaths): RunReader {
-  return new IndexReader(paths);
+/**
+ * Opens a run to read. `now`, in ms since the epoch, is what ages count from. Throws `store-failed` without an index,
+ * `run-too-new` for one of a newer lab.
+ */
+export function openRunReader(paths: RunPaths, now: () => number = Date.now): RunReader {
+  return new IndexReader(paths, now);
 }
 
 const placeSchema = z.looseObject({ segment: z.int(), offset: z.int(), length: z.int() });
@@ -87,12 +72,14 @@ const placeSchema = z.looseObject({ segment: z.int(), offset: z.int(), length: z
 class IndexReader implements RunReader {
   readonly #paths: RunPaths;
   readonly #database: Database.Database;
-  /** Opened when the first text is asked for; a run that has just begun has none yet. */
-  #text: TextIndex | null = null;
+  readonly #finder: EpisodeFinder;
+  readonly #text: RunText;
 
-  constructor(paths: RunPaths) {
+  constructor(paths: RunPaths, now: () => number) {
     this.#paths = paths;
     this.#database = openDatabaseReadOnly(paths.database);
+    this.#text = new RunText(paths.text);
+    this.#finder = new EpisodeFinder(this.#database, now, this.#text);
   }
 
   iterations(after = 0): IterationMetrics[] {
@@ -132,40 +119,26 @@ class IndexReader implements RunReader {
   }
 
   episodes(filter: Filter, options: PageOptions): EpisodePage {
-    const where = this.#condition(filter);
-    const cursor = afterCursor(filter.sort, options.after ?? null);
-    const rows = this.#rows(
-      `SELECT ${EPISODE_COLUMNS.join(', ')} FROM episodes
-       WHERE ${where.sql} AND ${cursor.sql} ORDER BY ${orderToSql(filter.sort)} LIMIT ?`,
-      [...where.parameters, ...cursor.parameters, options.limit + 1],
-    );
-    const page = rows.slice(0, options.limit);
-    const last = rows.length > options.limit ? page.at(-1) : undefined;
-    const next =
-      last === undefined ? null : cursorOf(last[sortColumn(filter.sort)], last['sequence'], filter.sort);
-    return { episodes: page.map(rowToEpisode), next };
+    const { episodes, next } = this.#found(() => this.#finder.search(filter, options));
+    return { episodes, next };
   }
 
   countEpisodes(filter: Filter): number {
-    const where = this.#condition(filter);
-    const [row] = this.#rows(`SELECT count(*) AS count FROM episodes WHERE ${where.sql}`, where.parameters);
-    return Number(row?.['count'] ?? 0);
+    return this.#found(() => this.#finder.count(filter.where));
   }
 
   failureCounts(filter: Filter): Record<string, number> {
-    const where = this.#condition(filter);
-    const rows = this.#rows(
-      `SELECT coalesce(failure, 'success') AS ending, count(*) AS count FROM episodes
-       WHERE ${where.sql} GROUP BY failure`,
-      where.parameters,
-    );
-    return Object.fromEntries(rows.map((row) => [String(row['ending']), Number(row['count'])]));
+    return this.#found(() => this.#finder.failureCounts(filter.where));
   }
 
   episode(id: string): StoredEpisode {
     const parsed = episodeIdSchema.safeParse(id);
     const [row] = parsed.success
-      ? this.#rows('SELECT * FROM episodes WHERE sequence = ?', [episodeSequence(parsed.data)])
+      ? this.#rows(
+          `SELECT ${episodeColumnsSql(schemaVersion(this.#database))}, segment, offset, length
+           FROM episodes WHERE sequence = ?`,
+          [episodeSequence(parsed.data)],
+        )
       : [];
     if (row === undefined) throw this.#notFound(id);
     const indexed = rowToEpisode(row);
@@ -184,15 +157,16 @@ class IndexReader implements RunReader {
   }
 
   close(): void {
-    this.#text?.close();
+    this.#text.close();
     this.#database.close();
   }
 
-  #condition(filter: Filter): SqlCondition {
-    return filterToSql(filter.where, (text) => {
-      this.#text ??= openTextIndex(this.#paths.text);
-      return this.#text?.match(text) ?? null;
-    });
+  #found<Value>(find: () => Value): Value {
+    try {
+      return find();
+    } catch (thrown) {
+      throw storeError(thrown, 'read the index', this.#paths.database);
+    }
   }
 
   #notFound(id: string): LabError {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { z } from 'zod';
 import { systemErrorCode } from '../domain/error.ts';
+import { rebuildBlocks } from './columns/block-writer.ts';
 import { prepareIndexRows } from './index-rows.ts';
 import { type ScannedStretch, scanSegment, segmentName, segmentNumbers } from './segment.ts';
 
@@ -41,6 +42,7 @@ export function reconcile(database: Database.Database, directory: string): Store
           newest: number === numbers.at(-1),
         });
       }
+      if (tally.dropped > 0) rebuildBlocks(database);
     })
     .immediate();
   return tally;

@@ -10,14 +10,21 @@ import {
   type FilterTerm,
   FLAG_NAMES,
   NUMBER_FIELD_NAMES,
+  type NumberField,
   not,
 } from '../../src/store/filter-tree.ts';
+
+/** When the first of the episodes that filters are tried on began; each later one a minute later. */
+export const FIRST_START = 1_790_000_000_000;
 
 /** Numbers of the size that episodes have, so that terms match some and not others. */
 const numbers = fc.oneof(
   fc.integer({ min: -3, max: 60 }),
   fc.double({ min: -2, max: 12, noNaN: true }).map((value) => value + 0),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
+  // Times and ages: those of the episodes, and what lies between.
+  fc.integer({ min: 0, max: 160 }).map((minutes) => minutes * 60_000),
+  fc.integer({ min: 0, max: 160 }).map((minutes) => FIRST_START + minutes * 60_000),
 );
 const names = fc.oneof(
   fc.constantFrom(
@@ -30,11 +37,20 @@ const names = fc.oneof(
     '-x',
     'a b',
     'say "x"',
+    'any',
+    'none',
+    'hard',
+    'long form',
+    'step',
+    'reset',
     '\\',
   ),
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 }).filter((text) => !text.includes('\0')),
 );
-const fields = fc.constantFrom(...NUMBER_FIELD_NAMES);
+const fields: fc.Arbitrary<NumberField> = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...NUMBER_FIELD_NAMES) },
+  { weight: 1, arbitrary: fc.constantFrom('part.goal', 'part.step', 'part.Odd-1.x', 'part.never') },
+);
 
 const choices = fc.constantFrom(...CHOICE_FIELD_NAMES).chain((field) => {
   const known = CHOICE_FIELDS[field].values;

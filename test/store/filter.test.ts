@@ -33,6 +33,23 @@ describe('reading', () => {
     ['id:e12', { kind: 'numbers', field: 'id', values: [12] }],
     ['id:e12,E14,e12', { kind: 'numbers', field: 'id', values: [12, 14] }],
     ['id:e10..e20', { kind: 'range', field: 'id', from: 10, to: 20 }],
+    ['age<10m', { kind: 'compare', field: 'age', comparison: '<', value: 600_000 }],
+    ['age:90s..1.5h', { kind: 'range', field: 'age', from: 90_000, to: 5_400_000 }],
+    ['age>3D', { kind: 'compare', field: 'age', comparison: '>', value: 259_200_000 }],
+    ['age:250ms', { kind: 'numbers', field: 'age', values: [250] }],
+    [
+      'started>2026-11-30T14:05',
+      { kind: 'compare', field: 'started', comparison: '>', value: new Date(2026, 10, 30, 14, 5).getTime() },
+    ],
+    [
+      'started<2026-11-30',
+      { kind: 'compare', field: 'started', comparison: '<', value: new Date(2026, 10, 30).getTime() },
+    ],
+    ['tool.failed>3', { kind: 'compare', field: 'tool.failed', comparison: '>', value: 3 }],
+    ['part.Goal-1:>0', { kind: 'compare', field: 'part.Goal-1', comparison: '>', value: 0 }],
+    ['ended:void,truncated', { kind: 'choice', field: 'ended', values: ['void', 'truncated'] }],
+    ['tag:"long form"', { kind: 'choice', field: 'tag', values: ['long form'] }],
+    ['stage:none', { kind: 'choice', field: 'stage', values: ['none'] }],
     ['is:heldout,success', { kind: 'flag', flags: ['heldout', 'success'] }],
     ['-is:void', { kind: 'not', part: { kind: 'flag', flags: ['void'] } }],
     ['--is:void', { kind: 'flag', flags: ['void'] }],
@@ -84,6 +101,15 @@ describe('refusing', () => {
     ['fail>any', 1, 'cannot be compared with >; did you mean fail:any?'],
     ['steps:many', 7, 'steps takes a number, got "many"'],
     ['steps:1e999', 7, 'takes a number'],
+    ['age<10', 5, 'age takes a length of time, got "10"'],
+    ['age<10x', 5, 'takes a length of time'],
+    ['age:2h..90m', 5, 'age:2h..90m is empty: 2h is more than 90m; did you mean age:90m..2h?'],
+    ['started>yesterday', 9, 'started takes a day or a time'],
+    ['started>2026-13-45', 9, 'started takes a day or a time'],
+    ['part.>1', 1, 'unknown field "part."'],
+    ['tool.fail>1', 1, 'did you mean tool.failed'],
+    ['@', 1, 'no filter is saved as ""'],
+    ['@nothing', 1, 'no filter is saved as "nothing"'],
     ['steps:5..2', 7, 'did you mean steps:2..5?'],
     ['steps:..', 7, 'has no end'],
     ['steps>1,2', 9, 'takes one value'],
@@ -154,6 +180,41 @@ describe('refusing', () => {
         },
       ),
     );
+  });
+});
+
+describe('a saved filter', () => {
+  const saved = new Map([
+    ['stuck', 'behaviour:loop or steps>20'],
+    ['worst', 'is:failed sort:reward'],
+    ['both', '@stuck @worst'],
+    ['one', '@other'],
+    ['other', 'is:eval -@one'],
+    ['wrong', 'fial:any'],
+  ]);
+  const read = (text: string): string => formatFilter(parseFilter(text, saved));
+
+  it.each<[string, string]>([
+    ['@stuck', 'behaviour:loop or steps>20'],
+    ['is:eval @stuck', 'is:eval (behaviour:loop or steps>20)'],
+    ['-@stuck', '-(behaviour:loop or steps>20)'],
+    ['@worst', 'is:failed sort:reward'],
+    ['(@stuck) is:eval @worst', '(behaviour:loop or steps>20) is:eval is:failed sort:reward'],
+    ['@both', '(behaviour:loop or steps>20) is:failed sort:reward'],
+    ['"@stuck"', '"@stuck"'],
+  ])('%s stands for %s', (text, meaning) => {
+    expect(read(text)).toBe(meaning);
+  });
+
+  it.each<[string, RegExp]>([
+    ['is:eval @stuk', /^filter, column 9: no filter is saved as "stuk"; did you mean @stuck\?/u],
+    ['@one', /^filter, column 10: @one stands for itself: @one → @other → @one/u],
+    ['@worst sort:id', /^filter, column 8: a second sort/u],
+    ['sort:id @worst', /^filter, column 9: a second sort/u],
+    ['-@worst', /^filter, column 2: sort belongs to the whole filter/u],
+    ['@wrong', /^filter, column 1: unknown field "fial"/u],
+  ])('%s is refused', (text, message) => {
+    expect(captured(() => read(text))).toMatch(message);
   });
 });
 

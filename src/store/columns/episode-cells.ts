@@ -1,0 +1,68 @@
+import { EPISODE_COLUMNS, type EpisodeColumn, type SqlValue } from '../episode-row.ts';
+import type { Cell, ColumnKind } from './column.ts';
+
+/** The columns of `episodes` that blocks hold: all that filters, orders and facets ask for. */
+const BLOCK_COLUMNS = {
+  sequence: 'number',
+  env: 'text',
+  family: 'text',
+  split: 'text',
+  task_index: 'number',
+  phase: 'text',
+  mode: 'text',
+  iteration: 'number',
+  attempt: 'number',
+  difficulty: 'number',
+  host: 'text',
+  worker: 'number',
+  slot: 'number',
+  policy_version: 'number',
+  steps: 'number',
+  started_at: 'number',
+  wall_ms: 'number',
+  terminated: 'number',
+  truncated: 'number',
+  success: 'number',
+  failure: 'text',
+  failure_detail: 'text',
+  failure_stage: 'text',
+  trust: 'text',
+  reward: 'number',
+  behaviours: 'number',
+  tool_calls: 'number',
+  tool_failed: 'number',
+  tags: 'text',
+} as const satisfies Partial<Record<EpisodeColumn, ColumnKind>>;
+
+/** A column of every block. */
+export type BlockColumn = keyof typeof BLOCK_COLUMNS;
+
+/** The column of a reward component; blocks in which no episode has it lack the column. */
+export function componentColumn(component: string): string {
+  return `part.${component}`;
+}
+
+/** The reward component that a column is of, or null. */
+export function componentOf(column: string): string | null {
+  return column.startsWith('part.') ? column.slice('part.'.length) : null;
+}
+
+const PLACED = Object.entries(BLOCK_COLUMNS).map(([name, kind]) => ({
+  name,
+  kind,
+  index: EPISODE_COLUMNS.findIndex((column) => column === name),
+}));
+const COMPONENTS = EPISODE_COLUMNS.indexOf('components');
+
+/** Calls with each cell that a row, its values in the order of EPISODE_COLUMNS, has in a block. */
+export function eachCell(
+  row: readonly SqlValue[],
+  visit: (name: string, kind: ColumnKind, cell: Cell) => void,
+): void {
+  for (const { name, kind, index } of PLACED) visit(name, kind, row[index] ?? null);
+  const components: unknown = JSON.parse(String(row[COMPONENTS]));
+  if (typeof components !== 'object' || components === null) return;
+  for (const [name, paid] of Object.entries(components)) {
+    if (typeof paid === 'number') visit(componentColumn(name), 'number', paid);
+  }
+}

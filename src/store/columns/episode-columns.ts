@@ -1,0 +1,168 @@
+import type Database from 'better-sqlite3';
+import { episodeColumnsSql, type SqlValue } from '../episode-row.ts';
+import { schemaVersion } from '../migrations.ts';
+import { type Block, decodeBlock } from './block.ts';
+import { BLOCK_ROWS, BlockBuilder } from './block-builder.ts';
+import { SELECT_TAIL } from './block-writer.ts';
+
+/** Rows of a block of the tail. The last of them is made anew when rows come: it must be small. */
+const TAIL_ROWS = 256;
+
+/**
+ * The columns of a run's episodes, in memory. Stored blocks are read when first needed, about 50 MB for a million episodes;
+ * of the rows that fill none yet, blocks are made here, and kept up with what the run adds. Blocks never change.
+ *
+ * Where the index has no blocks (it is of an older version), or not those of all episodes, or damaged ones, they are made
+ * here from the rows of `episodes`: the answers are the same, the first one takes seconds at a million.
+ */
+export class EpisodeColumns {
+  readonly #database: Database.Database;
+  #full: Block[] = [];
+  #fullRows = 0;
+  #tail = new BlockList(TAIL_ROWS);
+  /** Greatest episode number here. */
+  #lastSequence = -1;
+  /** The stored blocks do not serve: `data_version` of the rows that blocks were made from. Null: they do. */
+  #madeAt: unknown = null;
+
+  /** Prepared once: preparing them would take longer than running them. Null while the index is of version 1. */
+  #statements: Statements | null = null;
+  readonly #selectLast: Database.Statement<[], number | null>;
+
+  constructor(database: Database.Database) {
+    this.#database = database;
+    this.#selectLast = database.prepare<[], number | null>('SELECT max(sequence) FROM episodes').pluck();
+  }
+
+  /** All blocks, as of now. Call it in the transaction in which the rows are read. */
+  blocks(): readonly Block[] {
+    const last = this.#selectLast.get();
+    const served = this.#madeAt === null && this.#follow() && this.#lastSequence >= (last ?? -1);
+    if (!served) this.#makeFromRows();
+    return [...this.#full, ...this.#tail.blocks()];
+  }
+
+  /**
+   * A row that a block has is not there. First the blocks are read again, since rows were dropped meanwhile; when that did
+   * not help, `trusting` is false and they are made from the rows.
+   */
+  reload(trusting: boolean): void {
+    this.#clear();
+    this.#madeAt = trusting ? null : Number.NaN;
+  }
+
+  /** Reads what the index has more than this; false when that cannot be. */
+  #follow(): boolean {
+    if (this.#statements === null && schemaVersion(this.#database) < 2) return false;
+    this.#statements ??= prepareStatements(this.#database);
+    const { selectEnd, selectBlocks, selectTail } = this.#statements;
+    const end = selectEnd.get();
+    // Rows were dropped, and all blocks made anew.
+    if ((end ?? 0) < this.#rows) this.#clear();
+    try {
+      this.#followBlocks(selectBlocks);
+    } catch {
+      // Damaged: fsck says so, and the rows can still be read.
+      return false;
+    }
+    for (const row of selectTail.all(this.#rows)) this.#add(row);
+    return this.#rows === (end ?? 0);
+  }
+
+  get #rows(): number {
+    return this.#fullRows + this.#tail.rows;
+  }
+
+  #followBlocks(selectBlocks: Statements['selectBlocks']): void {
+    for (const data of selectBlocks.iterate(this.#fullRows)) {
+      const block = decodeBlock(data);
+      this.#full.push(block);
+      this.#fullRows += block.rows;
+      // The tail was its first rows.
+      this.#tail = new BlockList(TAIL_ROWS);
+      const numbers = block.columns.get('sequence')?.numbers;
+      this.#lastSequence = Math.max(this.#lastSequence, numbers?.[numbers.length - 1] ?? -1);
+    }
+  }
+
+  #makeFromRows(): void {
+    const version: unknown = this.#database.pragma('data_version', { simple: true });
+    if (version === this.#madeAt) return;
+    this.#clear();
+    this.#madeAt = version;
+    this.#tail = new BlockList(BLOCK_ROWS);
+    const rows = this.#database
+      .prepare<[], SqlValue[]>(`SELECT ${episodeColumnsSql(schemaVersion(this.#database))} FROM episodes`)
+      .raw()
+      .iterate();
+    for (const row of rows) this.#add(row);
+  }
+
+  #add(row: readonly SqlValue[]): void {
+    this.#tail.add(row);
+    // Its number is the first of a row's values.
+    if (typeof row[0] === 'number') this.#lastSequence = Math.max(this.#lastSequence, row[0]);
+  }
+
+  #clear(): void {
+    this.#full = [];
+    this.#fullRows = 0;
+    this.#tail = new BlockList(TAIL_ROWS);
+    this.#lastSequence = -1;
+  }
+}
+
+interface Statements {
+  /** Number of the row after the last one. */
+  readonly selectEnd: Database.Statement<[], number>;
+  /** Blocks from a row number on. */
+  readonly selectBlocks: Database.Statement<[number], Buffer>;
+  /** Rows of the tail from a row number on. */
+  readonly selectTail: Database.Statement<[number], SqlValue[]>;
+}
+
+function prepareStatements(database: Database.Database): Statements {
+  return {
+    selectEnd: database
+      .prepare<[], number>(
+        `SELECT max(coalesce((SELECT start + rows FROM episode_blocks ORDER BY start DESC LIMIT 1), 0),
+                    coalesce((SELECT max(arrival) + 1 FROM episode_tail), 0))`,
+      )
+      .pluck(),
+    selectBlocks: database
+      .prepare<[number], Buffer>('SELECT data FROM episode_blocks WHERE start >= ? ORDER BY start')
+      .pluck(),
+    selectTail: database.prepare<[number], SqlValue[]>(SELECT_TAIL).raw(),
+  };
+}
+
+/** Blocks of so many rows, made as rows come. */
+class BlockList {
+  readonly #size: number;
+  readonly #blocks: Block[] = [];
+  #builder = new BlockBuilder();
+  /** The block of the builder's rows; null when rows came since. */
+  #last: Block | null = null;
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  get rows(): number {
+    return this.#blocks.length * this.#size + this.#builder.rows;
+  }
+
+  add(row: readonly SqlValue[]): void {
+    this.#builder.add(row);
+    this.#last = null;
+    if (this.#builder.rows < this.#size) return;
+    this.#blocks.push(decodeBlock(this.#builder.encode()));
+    this.#builder = new BlockBuilder();
+  }
+
+  blocks(): readonly Block[] {
+    if (this.#builder.rows === 0) return this.#blocks;
+    this.#last ??= decodeBlock(this.#builder.encode());
+    return [...this.#blocks, this.#last];
+  }
+}

@@ -1,0 +1,171 @@
+import type Database from 'better-sqlite3';
+import type { EpisodeSummary } from '../domain/episode.ts';
+import { countRows, type RowBits } from './columns/bits.ts';
+import type { Block } from './columns/block.ts';
+import { componentOf } from './columns/episode-cells.ts';
+import { EpisodeColumns } from './columns/episode-columns.ts';
+import { countFacets, countTexts, type EpisodeFacets } from './columns/facets.ts';
+import { choiceColumn, compileMatcher, matchingRows, type TextMatches, tagsOf } from './columns/match.ts';
+import { firstRows, type MatchedRows } from './columns/order.ts';
+import { episodeColumnsSql, rowToEpisode } from './episode-row.ts';
+import type { Filter } from './filter.ts';
+import type { ChoiceField, FilterNode, FilterTerm } from './filter-tree.ts';
+import { schemaVersion } from './migrations.ts';
+
+/** One page of a list. `next` continues it (with the same filter); null at the end. */
+export interface EpisodePage {
+  readonly episodes: EpisodeSummary[];
+  readonly next: string | null;
+}
+
+export interface PageOptions {
+  readonly limit: number;
+  /** `next` of the page before. */
+  readonly after?: string | null;
+}
+
+/** What a search finds: its first page, or a later one, and how many there are in all. */
+export interface EpisodeMatches extends EpisodePage {
+  readonly count: number;
+}
+
+/** Filters whose matches are kept: those of a screen and of its counts, beside what is being typed. */
+const KEPT_FILTERS = 8;
+
+/**
+ * Answers filters from the columns of an index, and reads only a page's rows from its table. What matched in a block is
+ * kept for the last few filters, so that a screen that looks again once a second costs what is new.
+ */
+export class EpisodeFinder {
+  readonly #database: Database.Database;
+  readonly #columns: EpisodeColumns;
+  readonly #now: () => number;
+  readonly #text: TextMatches | null;
+  readonly #kept = new Map<string, WeakMap<Block, RowBits>>();
+
+  #readRow: Database.Statement<[number], Record<string, unknown>> | null = null;
+
+  /** `now` in ms since the epoch. `text` searches what was observed and done. */
+  constructor(database: Database.Database, now: () => number, text: TextMatches | null = null) {
+    this.#database = database;
+    this.#columns = new EpisodeColumns(database);
+    this.#now = now;
+    this.#text = text;
+  }
+
+  /** Page and count, of one moment. Throws `usage` for a cursor that is none of this filter's. */
+  search(filter: Filter, { limit, after = null }: PageOptions): EpisodeMatches {
+    return this.#atOnce(() => {
+      for (let trusting = true; ; trusting = false) {
+        const matched = this.#matched(filter.where);
+        const { sequences, next } = firstRows(matched, filter.sort, { limit, after });
+        const count = matched.reduce((sum, { bits }) => sum + countRows(bits), 0);
+        const episodes = this.#read(sequences);
+        if (episodes !== null) return { episodes, next, count };
+        this.#columns.reload(trusting);
+      }
+    });
+  }
+
+  count(where: FilterNode): number {
+    return this.#atOnce(() => this.#matched(where).reduce((sum, { bits }) => sum + countRows(bits), 0));
+  }
+
+  /** How many episodes by failure type, and `success`; types that do not occur are left out. */
+  failureCounts(where: FilterNode): Record<string, number> {
+    const counts = this.#atOnce(() => countTexts(this.#matched(where), 'failure'));
+    return Object.fromEntries(counts.map(({ value, count }) => [value ?? 'success', count]));
+  }
+
+  facets(where: FilterNode): EpisodeFacets {
+    return this.#atOnce(() => countFacets(this.#matched(where)));
+  }
+
+  /** How many episodes match a condition and each of some more. */
+  countsWithin(where: FilterNode, nodes: readonly FilterNode[]): number[] {
+    return this.#atOnce(() => {
+      const matched = this.#matched(where);
+      const context = { now: this.#now(), text: this.#text };
+      return nodes.map((node) => {
+        const matcher = compileMatcher(node, context);
+        return matched.reduce((sum, { block, bits }) => {
+          const narrowed = bits.slice();
+          matcher(block, narrowed);
+          return sum + countRows(narrowed);
+        }, 0);
+      });
+    });
+  }
+
+  /** The values that a field of names has in any episode, in alphabetical order. */
+  values(field: ChoiceField): string[] {
+    const column = choiceColumn(field);
+    const values = new Set<string>();
+    for (const block of this.#atOnce(() => this.#columns.blocks())) {
+      for (const text of block.columns.get(column)?.texts ?? []) {
+        for (const value of field === 'tag' ? tagsOf(text) : [text]) values.add(value);
+      }
+    }
+    return [...values].toSorted();
+  }
+
+  /** The reward components that any episode was paid by, in alphabetical order. */
+  components(): string[] {
+    const blocks = this.#atOnce(() => this.#columns.blocks());
+    const columns = new Set(blocks.flatMap((block) => [...block.columns.keys()]));
+    return [...columns].flatMap((name) => componentOf(name) ?? []).toSorted();
+  }
+
+  #matched(where: FilterNode): MatchedRows[] {
+    const now = this.#now();
+    const blocks = this.#columns.blocks();
+    // An age changes with time, and what a text occurs in as the index of texts grows.
+    const texts = usesText(where) ? this.#text?.indexedEpisodes : 0;
+    const key = JSON.stringify([where, usesAge(where) ? now : 0, texts ?? 0]);
+    const kept = this.#kept.get(key) ?? new WeakMap<Block, RowBits>();
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= KEPT_FILTERS) break;
+      this.#kept.delete(oldest);
+    }
+    const matcher = compileMatcher(where, { now, text: this.#text });
+    return blocks.map((block) => {
+      const bits = kept.get(block) ?? matchingRows(matcher, block);
+      kept.set(block, bits);
+      return { block, bits };
+    });
+  }
+
+  /** The episodes of these numbers; null when one is not there. */
+  #read(sequences: readonly number[]): EpisodeSummary[] | null {
+    this.#readRow ??= this.#database.prepare<[number], Record<string, unknown>>(
+      `SELECT ${episodeColumnsSql(schemaVersion(this.#database))} FROM episodes WHERE sequence = ?`,
+    );
+    const episodes: EpisodeSummary[] = [];
+    for (const sequence of sequences) {
+      const row = this.#readRow.get(sequence);
+      if (row === undefined) return null;
+      episodes.push(rowToEpisode(row));
+    }
+    return episodes;
+  }
+
+  /** Columns and rows of the same moment, while a run writes. */
+  #atOnce<Value>(read: () => Value): Value {
+    return this.#database.inTransaction ? read() : this.#database.transaction(read).deferred();
+  }
+}
+
+function usesAge(node: FilterNode): boolean {
+  return hasTerm(node, (term) => 'field' in term && term.field === 'age');
+}
+
+function usesText(node: FilterNode): boolean {
+  return hasTerm(node, (term) => term.kind === 'text');
+}
+
+function hasTerm(node: FilterNode, is: (term: FilterTerm) => boolean): boolean {
+  if (node.kind === 'all' || node.kind === 'any') return node.parts.some((part) => hasTerm(part, is));
+  return node.kind === 'not' ? hasTerm(node.part, is) : is(node);
+}
