@@ -12,6 +12,7 @@ import {
   stopRun,
   undoKnob,
 } from './control.ts';
+import { addDataVerbs } from './data-verbs.ts';
 import { type DevicesOptions, printDevices } from './devices.ts';
 import { type ExportOptions, exportRun } from './export.ts';
 import { type FsckOptions, fsckRun } from './fsck.ts';
@@ -87,6 +88,7 @@ export function createProgram(openTui: OpenTui, finish: (exitCode: number) => vo
   addRunVerbs(program, openTui, finish);
   addControlVerbs(program);
   addInspectVerbs(program, finish);
+  addDataVerbs(program);
   return program;
 }
 

@@ -8,6 +8,7 @@ const ENTRIES = {
   trainer: '../../trainer/main',
   devices: '../../trainer/devices/main',
   export: '../../trainer/export/main',
+  sql: '../cli/sql-process',
 } as const;
 export type EntryName = keyof typeof ENTRIES;
 

@@ -34,6 +34,7 @@ describe('help', () => {
       'export',
       'devices',
       'config',
+      'sql',
     ];
     for (const verb of verbs) expect(stdout).toContain(`\n  ${verb} `);
     expect(stdout).not.toContain('worker-process');

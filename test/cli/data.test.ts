@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runCli } from '../support/cli.ts';
+import { type FakeRun, startFakeRun } from '../support/fake-run.ts';
+
+let run: FakeRun;
+beforeAll(async () => {
+  run = await startFakeRun();
+  run.store.appendEvent({ time: 1, level: 'info', kind: 'one', subject: 's', message: 'a,b', episodes: [] });
+});
+afterAll(async () => await run.remove());
+
+it('sql asks the newest run or the one named, live as it is, and prints a table or CSV', async () => {
+  const query = 'SELECT kind, message FROM events';
+  expect(await runCli('sql', '--runs', run.directory, query)).toEqual({
+    code: 0,
+    stdout: 'kind  message\none   a,b\n',
+    stderr: '',
+  });
+  const csv = await runCli('sql', '--runs', run.directory, run.id, query, '--csv');
+  expect(csv.stdout).toBe('kind,message\none,"a,b"\n');
+});
+
+it('sql refuses what writes with exit code 2, and ends a query that takes too long', async () => {
+  const refused = await runCli('sql', '--runs', run.directory, 'DELETE FROM events');
+  expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('is not a query') });
+  const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
+  const ended = await runCli('sql', '--runs', run.directory, endless, '--timeout', '1');
+  expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('did not answer within 1 s') });
+});
