@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type ExportDataOptions, exportEpisodesTo, exportMetricsTo } from './export-data.ts';
 import { querySql, runAndQuery, type SqlOptions } from './sql.ts';
 
 const SQL_EXAMPLES = `
@@ -10,8 +11,15 @@ Examples:
   agentrl-lab sql demo-1 --with demo-2 "SELECT run, max(success) FROM all_iterations GROUP BY run"
 `;
 
-/** The verbs that take data out of a run. */
-export function addDataVerbs(program: Command): void {
+const EXPORT_EXAMPLES = `
+Examples:
+  agentrl-lab export episodes demo-1 --to episodes.parquet
+  agentrl-lab export episodes demo-1 fail:any iter:40.. --steps --to failures.jsonl
+  agentrl-lab export episodes demo-1 is:heldout --to heldout.atif.jsonl
+`;
+
+/** The verbs that take data out of a run, and below \`export\` those of its kind. */
+export function addDataVerbs(program: Command, finish: (exitCode: number) => void): void {
   program.commandsGroup('Data:');
   program
     .command('sql')
@@ -35,6 +43,32 @@ export function addDataVerbs(program: Command): void {
       const { run, query } = runAndQuery(words);
       await querySql(run, query, command.optsWithGlobals<SqlOptions>());
     });
+  for (const verb of program.commands) if (verb.name() === 'export') addExportVerbs(verb, finish);
+}
+
+function addExportVerbs(verb: Command, finish: (exitCode: number) => void): void {
+  withFile(verb.command('episodes').argument('<run>').argument('[filter...]', 'which ones; none: all'))
+    .description('write episodes as Parquet, JSONL, CSV or ATIF')
+    .addHelpText('after', EXPORT_EXAMPLES)
+    .option('--steps', 'a row a step instead of a row an episode')
+    // A term of the filter that begins with "-" negates: it is not an option.
+    .allowUnknownOption()
+    .action(async (run: string, filter: string[], _options, command: Command) =>
+      finish(await exportEpisodesTo(run, filter, command.optsWithGlobals<ExportDataOptions>())),
+    );
+  withFile(verb.command('metrics').argument('<run>'))
+    .description('write the metrics of every iteration as Parquet, JSONL or CSV')
+    .action(
+      async (run: string, _options, command: Command) =>
+        await exportMetricsTo(run, command.optsWithGlobals<ExportDataOptions>()),
+    );
+}
+
+/** `--to` and `--json` are those of the verb above, which takes them wherever they stand. */
+function withFile(command: Command): Command {
+  return command
+    .option('--format <format>', 'parquet, jsonl, csv or atif')
+    .option('--force', 'replace the file if it exists');
 }
 
 function parseAtLeastOne(text: string): number {

@@ -1,9 +1,9 @@
 import { LabError } from '../domain/error.ts';
 import { visibleText } from '../domain/visible-text.ts';
+import { csvLine } from '../interop/text-tables.ts';
 import { type FromSql, fromSqlSchema, type ToSql } from '../protocol/sql.ts';
 import { MOST_SQL_RUNS, type SqlCell, type SqlRows, schemaName } from '../store/sql-session.ts';
 import { askChild } from './ask-child.ts';
-import { csvLine } from './csv.ts';
 import { type Column, formatCount, formatTable } from './format.ts';
 import { printJson, printLine, printNote } from './output.ts';
 import { findNewestRun } from './runs.ts';

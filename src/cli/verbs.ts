@@ -88,7 +88,7 @@ export function createProgram(openTui: OpenTui, finish: (exitCode: number) => vo
   addRunVerbs(program, openTui, finish);
   addControlVerbs(program);
   addInspectVerbs(program, finish);
-  addDataVerbs(program);
+  addDataVerbs(program, finish);
   return program;
 }
 
@@ -247,7 +247,7 @@ function addInspectVerbs(program: Command, finish: (exitCode: number) => void): 
     .command('export')
     .argument('<run[@iteration]>', 'default of the iteration: its newest checkpoint')
     .description('write the policy as an ONNX model, with what encodes its inputs')
-    .requiredOption('--to <directory>', 'an empty or new directory')
+    .requiredOption('--to <path>', 'an empty or new directory; for episodes and metrics a file, or -')
     .addOption(jsonOption())
     .action(
       async (place: string, _options, command: Command) =>

@@ -1,10 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { finished, mixedSummary } from '../store/fixture.ts';
 import { runCli } from '../support/cli.ts';
 import { type FakeRun, startFakeRun } from '../support/fake-run.ts';
 
 let run: FakeRun;
 beforeAll(async () => {
   run = await startFakeRun();
+  run.store.appendEpisodes(Array.from({ length: 12 }, (_, index) => finished(mixedSummary(index + 1))));
   run.store.appendEvent({ time: 1, level: 'info', kind: 'one', subject: 's', message: 'a,b', episodes: [] });
 });
 afterAll(async () => await run.remove());
@@ -26,4 +30,26 @@ it('sql refuses what writes with exit code 2, and ends a query that takes too lo
   const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
   const ended = await runCli('sql', '--runs', run.directory, endless, '--timeout', '1');
   expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('did not answer within 1 s') });
+});
+
+it('export episodes and metrics write files or stdout, beside the export of the policy', async () => {
+  const to = join(run.directory, 'failures.csv');
+  const filter = ['-fail:none', 'id:..10'];
+  const written = await runCli('export', 'episodes', run.id, ...filter, '--to', to, '--runs', run.directory);
+  expect(written).toEqual({ code: 0, stdout: `wrote 10 episodes of run ${run.id} to ${to}\n`, stderr: '' });
+  expect(readFileSync(to, 'utf8').match(/^demo-1,/gmu)).toHaveLength(10);
+  const piped = await runCli(
+    'export',
+    'metrics',
+    run.id,
+    '--to',
+    '-',
+    '--format',
+    'csv',
+    '--runs',
+    run.directory,
+  );
+  expect(piped.stdout).toMatch(/^run,iteration,/u);
+  const again = await runCli('export', 'episodes', run.id, '--to', to, '--runs', run.directory);
+  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('exists already') });
 });
