@@ -4,10 +4,11 @@ import { classic } from './classic.bench.ts';
 import { growth } from './growth.bench.ts';
 import { learning } from './learning.bench.ts';
 import { memory } from './memory.bench.ts';
+import { metrics } from './metrics.bench.ts';
 import { rollout } from './rollout.bench.ts';
 import { update } from './update.bench.ts';
 
-const BENCHMARKS: readonly Benchmark[] = [rollout, update, growth, learning, classic, memory];
+const BENCHMARKS: readonly Benchmark[] = [rollout, update, growth, learning, classic, memory, metrics];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { COMPARE_AXES, type CompareOptions, compareRuns } from './compare.ts';
 import { type ExportDataOptions, exportEpisodesTo, exportMetricsTo } from './export-data.ts';
 import { querySql, runAndQuery, type SqlOptions } from './sql.ts';
 
@@ -43,6 +44,19 @@ export function addDataVerbs(program: Command, finish: (exitCode: number) => voi
       const { run, query } = runAndQuery(words);
       await querySql(run, query, command.optsWithGlobals<SqlOptions>());
     });
+  program
+    .command('compare')
+    .argument('<run...>', 'two or more')
+    .description('print metrics of runs side by side')
+    .option('--metric <names>', 'one or more, joined by commas', 'success')
+    .addOption(
+      new Option('--by <axis>', 'what rows are aligned by').choices(COMPARE_AXES).default('iteration'),
+    )
+    .addOption(new Option('--rows <n>', 'rows to print').argParser(parseAtLeastOne).default(20))
+    .addOption(new Option('--json', 'print a JSON object a row, with minimum, maximum and mean'))
+    .action((runs: string[], _options, command: Command) =>
+      compareRuns(runs, command.optsWithGlobals<CompareOptions>()),
+    );
   for (const verb of program.commands) if (verb.name() === 'export') addExportVerbs(verb, finish);
 }
 

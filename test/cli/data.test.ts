@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { finished, mixedSummary } from '../store/fixture.ts';
+import { finished, metricsOf, mixedSummary } from '../store/fixture.ts';
 import { runCli } from '../support/cli.ts';
 import { type FakeRun, startFakeRun } from '../support/fake-run.ts';
 
@@ -9,6 +9,9 @@ let run: FakeRun;
 beforeAll(async () => {
   run = await startFakeRun();
   run.store.appendEpisodes(Array.from({ length: 12 }, (_, index) => finished(mixedSummary(index + 1))));
+  for (let iteration = 1; iteration <= 4; iteration++) {
+    run.store.appendIteration(metricsOf(iteration, { success: iteration / 4 }));
+  }
   run.store.appendEvent({ time: 1, level: 'info', kind: 'one', subject: 's', message: 'a,b', episodes: [] });
 });
 afterAll(async () => await run.remove());
@@ -52,4 +55,11 @@ it('export episodes and metrics write files or stdout, beside the export of the 
   expect(piped.stdout).toMatch(/^run,iteration,/u);
   const again = await runCli('export', 'episodes', run.id, '--to', to, '--runs', run.directory);
   expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('exists already') });
+});
+
+it('compare prints means side by side, and names a metric that was meant', async () => {
+  const { stdout } = await runCli('compare', run.id, run.id, '--rows', '2', '--runs', run.directory);
+  expect(stdout).toBe('ITERATION  demo-1\n      1..   0.375\n      3..   0.875\n');
+  const unknown = await runCli('compare', run.id, '--metric', 'sucess', '--runs', run.directory);
+  expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('did you mean success?') });
 });
