@@ -11,6 +11,7 @@ import {
   runEventSchema,
 } from '../domain/run.ts';
 import { episodeToRow, INSERT_EPISODE } from './episode-row.ts';
+import { readStubs } from './rewrite.ts';
 import type { RecordPlace, StoredRecord } from './segment.ts';
 
 /** A record that is small and has no body, with its kind. */
@@ -69,7 +70,12 @@ export function prepareIndexRows(database: Database.Database): IndexRows {
   return {
     episode,
     entry,
-    record: ({ kind, header }, place) => {
+    record: (stored, place) => {
+      const { kind, header } = stored;
+      // Length 0 says that the steps were dropped.
+      if (kind === 'stubs') {
+        return readStubs(stored).filter((summary) => episode(summary, { ...place, length: 0 })).length > 0;
+      }
       if (kind === 'episode') return episode(episodeSummarySchema.parse(header), place);
       entry(parseEntry(kind, header));
       return true;

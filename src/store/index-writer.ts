@@ -4,6 +4,12 @@ import type { EpisodeSummary } from '../domain/episode.ts';
 import { LabError } from '../domain/error.ts';
 import { episodeSequence } from '../domain/id.ts';
 import type { Evaluation, IterationMetrics, KnobChange, RunEvent } from '../domain/run.ts';
+import {
+  type CompactionOptions,
+  type CompactionReport,
+  compactableSegments,
+  compactSegment,
+} from './compact.ts';
 import { openDatabase } from './database.ts';
 import { type IndexRows, type LogEntry, parseEntry, prepareIndexRows } from './index-rows.ts';
 import { reconcile, type StoreRepair } from './reconcile.ts';
@@ -43,6 +49,8 @@ export interface RunStore {
   appendEvent(event: RunEvent): void;
   appendKnobChange(change: KnobChange): void;
   totals(): RunTotals;
+  /** Compacts the oldest closed segment that gives anything; null when none does. Not to be called again meanwhile. */
+  compactOldest(options: CompactionOptions): Promise<CompactionReport | null>;
   /** Forces the segment to the disk. */
   sync(): void;
   /** Forces everything to the disk and closes. */
@@ -73,10 +81,14 @@ class SegmentedStore implements RunStore {
   readonly #database: Database.Database;
   readonly #segments: SegmentAppender;
   readonly #rows: IndexRows;
+  readonly #directory: string;
+  /** Segments of which nothing can be dropped. */
+  readonly #spent = new Set<number>();
   #totals: RunTotals;
 
   constructor(paths: RunPaths, segmentBytes: number) {
     const database = openDatabase(paths.database);
+    this.#directory = paths.segments;
     try {
       this.repair = reconcile(database, paths.segments);
       this.#rows = prepareIndexRows(database);
@@ -128,6 +140,17 @@ class SegmentedStore implements RunStore {
 
   totals(): RunTotals {
     return this.#totals;
+  }
+
+  async compactOldest(options: CompactionOptions): Promise<CompactionReport | null> {
+    const breathe = async (): Promise<boolean> => (await options.breathe()) && this.#database.open;
+    for (const number of compactableSegments(this.#database, this.#directory, this.#segments.number)) {
+      if (this.#spent.has(number)) continue;
+      const report = await compactSegment(this.#database, this.#directory, number, { ...options, breathe });
+      if (report !== null || !this.#database.open) return report;
+      this.#spent.add(number);
+    }
+    return null;
   }
 
   sync(): void {

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { z } from 'zod';
 import { type EpisodeBody, type EpisodeSummary, episodeBodySchema } from '../domain/episode.ts';
 import { LabError } from '../domain/error.ts';
-import { episodeIdSchema, episodeSequence } from '../domain/id.ts';
+import { type EpisodeId, episodeIdSchema, episodeSequence } from '../domain/id.ts';
 import {
   type Evaluation,
   evaluationSchema,
@@ -13,12 +13,13 @@ import {
   type RunEvent,
   runEventSchema,
 } from '../domain/run.ts';
+import { readEpisodeRecord } from './body-reader.ts';
 import { openDatabaseReadOnly } from './database.ts';
 import { EPISODE_COLUMNS, rowToEpisode } from './episode-row.ts';
 import type { Filter } from './filter.ts';
 import { afterCursor, cursorOf, filterToSql, orderToSql, sortColumn } from './filter-sql.ts';
 import type { RunPaths } from './run-directory.ts';
-import { inflateBody, readRecord } from './segment.ts';
+import { inflateBody, type RecordPlace } from './segment.ts';
 import { reasonText, storeError } from './store-error.ts';
 
 /** One page of a list. `next` continues it (with the same filter); null at the end. */
@@ -57,7 +58,7 @@ export interface RunReader {
   countEpisodes(filter: Filter): number;
   /** How many episodes by failure type, and `success`; types that do not occur are left out. */
   failureCounts(filter: Filter): Record<string, number>;
-  /** Throws `episode-not-found`, naming the ids there are, or `segment-corrupt`. */
+  /** Throws `episode-not-found`, naming the ids there are, `episode-dropped`, or `segment-corrupt`. */
   episode(id: string): StoredEpisode;
   close(): void;
 }
@@ -147,7 +148,7 @@ class IndexReader implements RunReader {
       : [];
     if (row === undefined) throw this.#notFound(id);
     const summary = rowToEpisode(row);
-    const record = readRecord(this.#paths.segments, placeSchema.parse(row));
+    const record = readEpisodeRecord(this.#paths.segments, summary.id, () => this.#place(summary.id));
     const named = z.looseObject({ id: z.string() }).safeParse(record.header);
     if (record.kind !== 'episode' || named.data?.id !== summary.id) {
       throw corrupt(id, `the index points at ${named.data?.id ?? record.kind}`);
@@ -161,6 +162,12 @@ class IndexReader implements RunReader {
 
   close(): void {
     this.#database.close();
+  }
+
+  #place(id: EpisodeId): RecordPlace {
+    return placeSchema.parse(
+      this.#rows('SELECT segment, offset, length FROM episodes WHERE sequence = ?', [episodeSequence(id)])[0],
+    );
   }
 
   #notFound(id: string): LabError {

@@ -4,6 +4,7 @@ import type Database from 'better-sqlite3';
 import { z } from 'zod';
 import { systemErrorCode } from '../domain/error.ts';
 import { prepareIndexRows } from './index-rows.ts';
+import { settleRewrites } from './rewrite.ts';
 import { type ScannedStretch, scanSegment, segmentName, segmentNumbers } from './segment.ts';
 
 /** What had to be put right between segments and index. All zero after a clean end. */
@@ -26,6 +27,7 @@ type Tally = { -readonly [Name in keyof StoreRepair]: number };
  * gone, cuts a torn record off the newest segment. Costs one look at each segment's size when nothing is amiss.
  */
 export function reconcile(database: Database.Database, directory: string): StoreRepair {
+  settleRewrites(database, directory);
   const tally: Tally = { reindexed: 0, dropped: 0, torn: 0, tornBytes: 0, damaged: 0 };
   database
     .transaction(() => {

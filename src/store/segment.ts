@@ -22,9 +22,16 @@ export const SEGMENT_BYTES = 64 * 1024 * 1024;
 /**
  * Kinds of records, and the byte that tells them. A segment holds records one after the other, little endian:
  * `ALR` · kind byte · u32 header length · u32 body length · u32 CRC-32 of all the rest · header (UTF-8 JSON) · body
- * (raw deflate; empty for all kinds but episodes).
+ * (raw deflate; empty for all kinds but episodes and `stubs`, the summaries of episodes whose steps were dropped).
  */
-const KIND_BYTES = { episode: 0x65, iteration: 0x69, evaluation: 0x76, event: 0x6e, knob: 0x6b } as const;
+const KIND_BYTES = {
+  episode: 0x65,
+  stubs: 0x73,
+  iteration: 0x69,
+  evaluation: 0x76,
+  event: 0x6e,
+  knob: 0x6b,
+} as const;
 export type RecordKind = keyof typeof KIND_BYTES;
 const MAGIC = Buffer.from('ALR');
 const PREFIX_BYTES = 16;
@@ -171,6 +178,11 @@ export class SegmentAppender {
     this.#number = segmentNumbers(directory).at(-1) ?? 1;
     this.#file = openToAppend(directory, this.#number);
     this.#size = fstatSync(this.#file).size;
+  }
+
+  /** Number of the segment that is appended to. */
+  get number(): number {
+    return this.#number;
   }
 
   get path(): string {

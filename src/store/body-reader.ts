@@ -1,0 +1,40 @@
+import { LabError } from '../domain/error.ts';
+import { KEEP_MEANINGS, KEEP_REASONS } from './retention.ts';
+import { isBeingReplaced } from './rewrite.ts';
+import { type RecordPlace, readRecord, type StoredRecord } from './segment.ts';
+
+/** A rewritten segment takes the old one's place within this many looks, PATIENCE_MS apart. */
+const LOOKS = 20;
+const PATIENCE_MS = 10;
+
+/**
+ * Reads an episode's record from where `find` says that it is. A run that is compacted at this moment moves its records: then
+ * `find` is asked again. Throws `episode-dropped` where the steps are gone, else as `readRecord`.
+ */
+export function readEpisodeRecord(directory: string, id: string, find: () => RecordPlace): StoredRecord {
+  for (let look = 1; ; look += 1) {
+    const place = find();
+    if (place.length === 0) throw dropped(id);
+    try {
+      return readRecord(directory, place);
+    } catch (thrown) {
+      if (look === LOOKS || !hasMoved(directory, place, find)) throw thrown;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PATIENCE_MS);
+    }
+  }
+}
+
+function hasMoved(directory: string, place: RecordPlace, find: () => RecordPlace): boolean {
+  const now = find();
+  const isElsewhere =
+    now.segment !== place.segment || now.offset !== place.offset || now.length !== place.length;
+  return isElsewhere || isBeingReplaced(directory, place.segment);
+}
+
+function dropped(id: string): LabError {
+  const kept = KEEP_REASONS.map((reason) => KEEP_MEANINGS[reason]).join(', ');
+  return new LabError('episode-dropped', {
+    message: `the steps of ${id} were dropped to stay within store.budgetGiB; kept were: ${kept}`,
+    hint: 'what is indexed of it is still there: agentrl-lab sql "SELECT * FROM episodes" finds it by its id',
+  });
+}
