@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type CompactOptions, compactEndedRun } from './compact.ts';
 import { COMPARE_AXES, type CompareOptions, compareRuns } from './compare.ts';
 import { type ExportDataOptions, exportEpisodesTo, exportMetricsTo } from './export-data.ts';
+import { type PinOptions, pinEpisode } from './pin.ts';
 import { querySql, runAndQuery, type SqlOptions } from './sql.ts';
 
 const SQL_EXAMPLES = `
@@ -56,6 +58,26 @@ export function addDataVerbs(program: Command, finish: (exitCode: number) => voi
     .addOption(new Option('--json', 'print a JSON object a row, with minimum, maximum and mean'))
     .action((runs: string[], _options, command: Command) =>
       compareRuns(runs, command.optsWithGlobals<CompareOptions>()),
+    );
+  program
+    .command('pin')
+    .argument('<run>')
+    .argument('<episode>', 'its id, as in e120')
+    .description('have a run keep the steps of an episode whatever its byte budget')
+    .option('--off', 'let it go again')
+    .addOption(new Option('--json', 'print JSON'))
+    .action(
+      async (run: string, episode: string, _options, command: Command) =>
+        await pinEpisode(run, episode, command.optsWithGlobals<PinOptions>()),
+    );
+  program
+    .command('compact')
+    .argument('<run>')
+    .description('drop the steps that retention does not keep from a run that has ended')
+    .addOption(new Option('--json', 'print JSON'))
+    .action(
+      async (run: string, _options, command: Command) =>
+        await compactEndedRun(run, command.optsWithGlobals<CompactOptions>()),
     );
   for (const verb of program.commands) if (verb.name() === 'export') addExportVerbs(verb, finish);
 }

@@ -21,6 +21,7 @@ import { ProviderNews } from './provider-news.ts';
 import { SampleQueue } from './sample-queue.ts';
 import { StaleSamples } from './stale-samples.ts';
 import { identity, limits } from './status.ts';
+import { StoreKeeper } from './store-keeper.ts';
 import { TrainerLink } from './trainer-link.ts';
 import { VoidBreaker } from './void-breaker.ts';
 import { type WorkerLoss, WorkerPool } from './worker-pool.ts';
@@ -66,6 +67,7 @@ export class Run {
   readonly #progress: Progress;
   readonly #breaker: VoidBreaker;
   readonly #evaluation: EvaluationKeeper;
+  readonly #storeKeeper: StoreKeeper;
   readonly #ending = new Ending();
   readonly #done: Promise<void>;
   #resolveDone: () => void = () => undefined;
@@ -80,6 +82,7 @@ export class Run {
     this.#config = config;
     this.#journal = new Journal(options);
     this.#providers = new ProviderNews(this.#journal);
+    this.#storeKeeper = new StoreKeeper({ paths, store, journal: this.#journal, ...config.store });
     this.#breaker = new VoidBreaker(config.supervision.voidShare);
     this.#checkpointed = checkpoint;
     this.#done = new Promise((resolve) => {
@@ -151,6 +154,7 @@ export class Run {
       stages: [],
       stall: null,
       waste: null,
+      store: this.#storeKeeper.status(),
     };
   }
 
@@ -402,6 +406,7 @@ export class Run {
     this.#lastTick = Date.now();
     this.#workers.checkHeartbeats(asleep);
     this.#trainer.checkHeartbeat(asleep);
+    this.#storeKeeper.tick(this.#lastTick);
     const { minutes } = this.#config.stop;
     if (minutes !== null && this.#progress.elapsedS >= minutes * 60) this.#finish();
     this.#advance();
@@ -455,6 +460,7 @@ export class Run {
 
   async #close(state: EndKind): Promise<void> {
     this.#closing = true;
+    this.#storeKeeper.close();
     if (this.#ticker !== null) clearInterval(this.#ticker);
     this.#workers.setHeld(true);
     this.#intake.flush();

@@ -1,5 +1,5 @@
 import { LabError } from '../domain/error.ts';
-import { KEEP_MEANINGS, KEEP_REASONS } from './retention.ts';
+import { describeKept } from './retention.ts';
 import { isBeingReplaced } from './rewrite.ts';
 import { type RecordPlace, readRecord, type StoredRecord } from './segment.ts';
 
@@ -32,9 +32,8 @@ function hasMoved(directory: string, place: RecordPlace, find: () => RecordPlace
 }
 
 function dropped(id: string): LabError {
-  const kept = KEEP_REASONS.map((reason) => KEEP_MEANINGS[reason]).join(', ');
   return new LabError('episode-dropped', {
-    message: `the steps of ${id} were dropped to stay within store.budgetGiB; kept were: ${kept}`,
+    message: `the steps of ${id} were dropped to stay within store.budgetGiB; kept were: ${describeKept()}`,
     hint: 'what is indexed of it is still there: agentrl-lab sql "SELECT * FROM episodes" finds it by its id',
   });
 }

@@ -5,13 +5,18 @@ import { deriveSeed } from '../domain/random.ts';
 export const KEEP_REASONS = ['pinned', 'heldOut', 'failed', 'edge', 'sample'] as const;
 export type KeepReason = (typeof KEEP_REASONS)[number];
 
-export const KEEP_MEANINGS: Readonly<Record<KeepReason, string>> = {
+const KEEP_MEANINGS: Readonly<Record<KeepReason, string>> = {
   pinned: 'pinned ones',
   heldOut: 'held-out tasks',
   failed: 'failures',
   edge: 'families that succeeded in 20 to 80 % of the tries at that time',
   sample: 'a uniform sample',
 };
+
+/** All of them in words. */
+export function describeKept(): string {
+  return KEEP_REASONS.map((reason) => KEEP_MEANINGS[reason]).join(', ');
+}
 
 /** A family is at the edge of the curriculum while it succeeds so often: neither hopeless nor solved. */
 const EDGE = { from: 0.2, to: 0.8 } as const;

@@ -19,6 +19,12 @@ import { syncDirectory } from './atomic-file.ts';
 /** A segment is closed, and the next one begun, before it would grow past this. */
 export const SEGMENT_BYTES = 64 * 1024 * 1024;
 
+/** Of a run with a byte budget: a twentieth of it, so that there are closed segments to compact, but 1 MiB at least. */
+export function segmentBytesWithin(budgetGiB: number | null): number {
+  if (budgetGiB === null) return SEGMENT_BYTES;
+  return Math.max(2 ** 20, Math.min(SEGMENT_BYTES, Math.floor((budgetGiB * 2 ** 30) / 20)));
+}
+
 /**
  * Kinds of records, and the byte that tells them. A segment holds records one after the other, little endian:
  * `ALR` · kind byte · u32 header length · u32 body length · u32 CRC-32 of all the rest · header (UTF-8 JSON) · body

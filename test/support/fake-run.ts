@@ -110,6 +110,7 @@ function answerOf(request: ControlRequest): unknown {
     case 'resume':
     case 'stop':
     case 'checkpoint':
+    case 'pin':
       return null;
   }
 }
@@ -143,5 +144,6 @@ function statusOf({ id, name, state, reason, attempt }: RunManifest): RunStatus 
     stages: [],
     stall: null,
     waste: null,
+    store: null,
   };
 }

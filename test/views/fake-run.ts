@@ -129,6 +129,7 @@ export function statusOf(change: Partial<RunStatus> = {}): RunStatus {
     stages: [{ stage: 'step', ageMs: 12, p99Ms: 30, subject: 'worker 0@local, slot 12', count: 40 }],
     stall: null,
     waste: { useful: 900, stale: 20, void: 5, truncated: 60, retried: 0 },
+    store: null,
     ...change,
   };
 }
@@ -327,6 +328,7 @@ export class FakeRun {
       case 'schedule':
       case 'stop':
       case 'checkpoint':
+      case 'pin':
         return null;
     }
   }

@@ -1,3 +1,4 @@
+import { formatBytes, formatForecast } from '../../src/domain/bytes.ts';
 import { type ChildStatus, isFinal, type RunState, type RunStatus } from '../../src/domain/run.ts';
 import { ROLLED_BACK, trainerFellBack } from '../alarms.ts';
 import {
@@ -37,6 +38,9 @@ const ROOMY = 140;
 const SILENT_MS = 5000;
 /** A rolled back update is called out at least so long. */
 const ALARM_MS = 15_000;
+/** A disk that is full within a day is told, and one within an hour is called out. */
+const DISK_SOON_S = 86_400;
+const FULL_SOON_S = 3600;
 
 /** The run process is gone although its work was not done. */
 function isDead(run: RunSnapshot): boolean {
@@ -190,6 +194,21 @@ function wellPieces(run: RunSnapshot, status: RunStatus): Line[] {
     figure('memory', `${formatCount(memory)} MiB`),
     figure('queued steps', `${formatCount(queuedSteps)}/${formatCount(batchSteps)}`),
     figure('staleness', `${formatNumber(staleness)}, most ${formatCount(stalest)}`),
+    ...diskPiece(status),
+  ];
+}
+
+/** What the run takes on the disk, and when that is full; called out when that is soon. */
+function diskPiece({ store }: RunStatus): Line[] {
+  if (store === null) return [];
+  const { bytes, budgetBytes, fullInS } = store;
+  const used =
+    budgetBytes === null ? formatBytes(bytes) : `${formatBytes(bytes)} of ${formatBytes(budgetBytes)}`;
+  // Without a budget the disk is the limit, and far: it is worth room only when it is not.
+  const isTold = fullInS !== null && (budgetBytes !== null || fullInS < DISK_SOON_S);
+  if (!isTold) return [figure('disk', used)];
+  return [
+    [...figure('disk', used), seg(` ${formatForecast(fullInS)}`, fullInS < FULL_SOON_S ? 'warn' : 'plain')],
   ];
 }
 

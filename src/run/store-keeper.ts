@@ -1,0 +1,146 @@
+import { statfsSync } from 'node:fs';
+import { setImmediate as breathe } from 'node:timers/promises';
+import { formatBytes } from '../domain/bytes.ts';
+import { errorText } from '../domain/error.ts';
+import type { StoreStatus } from '../domain/run.ts';
+import type { CompactionReport } from '../store/compact.ts';
+import type { RunStore } from '../store/index-writer.ts';
+import { readPins } from '../store/pins.ts';
+import { describeKept } from '../store/retention.ts';
+import { directoryBytes, type RunPaths } from '../store/run-directory.ts';
+import type { Journal } from './journal.ts';
+import { StoreGrowth } from './store-growth.ts';
+
+export interface StoreKeeperOptions {
+  readonly paths: RunPaths;
+  readonly store: RunStore;
+  readonly journal: Journal;
+  readonly budgetGiB: number | null;
+  readonly keepSample: number;
+}
+
+const MEASURE_MS = 5000;
+/** Compaction begins when so much of the budget is used, and rests again below the lower mark. */
+const MARKS = { begin: 0.9, rest: 0.8 } as const;
+/** A forecast below this is worth an event. */
+const SOON_S = 3600;
+const GIB = 2 ** 30;
+
+/**
+ * Keeps a run within its byte budget: measures its directory, says when it will be full at this rate, and compacts closed
+ * segments, the oldest first, when little is left. A full budget never stops the run: it is told, and the disk has the last word.
+ */
+export class StoreKeeper {
+  readonly #options: StoreKeeperOptions;
+  readonly #budget: number | null;
+  readonly #growth = new StoreGrowth();
+  #measuredAt = Number.NEGATIVE_INFINITY;
+  #fullInS: number | null = null;
+  #toldSoon = false;
+  #toldFull = false;
+  #retaining = false;
+  #compacting = false;
+  #closed = false;
+
+  constructor(options: StoreKeeperOptions) {
+    this.#options = options;
+    this.#budget = options.budgetGiB === null ? null : options.budgetGiB * GIB;
+  }
+
+  status(): StoreStatus {
+    const { bytes, bytesPerHour } = this.#growth;
+    return { bytes, budgetBytes: this.#budget, bytesPerHour, fullInS: this.#fullInS };
+  }
+
+  /** Called every now and then, with the time in ms. */
+  tick(now: number): void {
+    if (this.#closed || now - this.#measuredAt < MEASURE_MS) return;
+    this.#measuredAt = now;
+    try {
+      this.#measure(now);
+    } catch (thrown) {
+      // A file that goes while it is looked at: the next look will do.
+      this.#options.journal.log(`the run directory could not be measured: ${errorText(thrown)}`);
+      return;
+    }
+    this.#warn();
+    if (this.#isNearBudget() && !this.#compacting) void this.#compact();
+  }
+
+  /** Nothing is begun any more; a compaction in progress gives up at its next breath. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  #measure(now: number): void {
+    const { root } = this.#options.paths;
+    this.#growth.observe(now, directoryBytes(root));
+    const disk = statfsSync(root);
+    const free = disk.bavail * disk.bsize;
+    const left = this.#budget === null ? free : Math.min(free, this.#budget - this.#growth.bytes);
+    this.#fullInS = this.#growth.secondsUntil(left);
+  }
+
+  #warn(): void {
+    const { journal } = this.#options;
+    // What is full already is told by `store-over-budget`, or by the disk.
+    const soon = this.#fullInS !== null && this.#fullInS > 0 && this.#fullInS < SOON_S;
+    if (soon && !this.#toldSoon) {
+      const minutes = Math.round((this.#fullInS ?? 0) / 60);
+      const what = this.#budget === null ? 'the disk' : 'store.budgetGiB or the disk';
+      journal.event('warning', 'store-filling', 'store', `${what} is full in ${minutes} min at this rate`);
+    }
+    // Not again at each wobble of the rate.
+    if (soon || this.#fullInS === null || this.#fullInS > 2 * SOON_S) this.#toldSoon = soon;
+  }
+
+  /** From the upper mark down to the lower one. */
+  #isNearBudget(): boolean {
+    if (this.#budget === null) return false;
+    const used = this.#growth.bytes / this.#budget;
+    if (used >= MARKS.begin && !this.#retaining) {
+      this.#retaining = true;
+      const message = `${Math.round(used * 100)} % of store.budgetGiB are used: closed segments are compacted; kept are ${describeKept()}`;
+      this.#options.journal.event('info', 'retention-began', 'store', message);
+    } else if (used < MARKS.rest) {
+      this.#retaining = false;
+      this.#toldFull = false;
+    }
+    return this.#retaining;
+  }
+
+  async #compact(): Promise<void> {
+    const { store, paths, journal, keepSample } = this.#options;
+    this.#compacting = true;
+    try {
+      const report = await store.compactOldest({
+        keepSample,
+        pinned: readPins(paths),
+        breathe: async () => {
+          await breathe();
+          return !this.#closed;
+        },
+      });
+      if (report !== null) journal.event('info', 'segment-compacted', 'store', describeCompaction(report));
+      else if (!this.#closed) this.#nothingLeft();
+    } catch (thrown) {
+      this.#retaining = false;
+      journal.event('error', 'compaction-failed', 'store', errorText(thrown));
+    } finally {
+      this.#compacting = false;
+    }
+  }
+
+  /** Once for each time that the budget is passed. */
+  #nothingLeft(): void {
+    if (this.#budget === null || this.#growth.bytes <= this.#budget || this.#toldFull) return;
+    this.#toldFull = true;
+    const over = formatBytes(this.#growth.bytes - this.#budget);
+    const message = `store.budgetGiB is passed by ${over}, and what closed segments hold is all to be kept; the run goes on`;
+    this.#options.journal.event('warning', 'store-over-budget', 'store', message);
+  }
+}
+
+function describeCompaction({ segment, bytesBefore, bytesAfter, kept, dropped }: CompactionReport): string {
+  return `segment ${segment}: ${formatBytes(bytesBefore)} to ${formatBytes(bytesAfter)}; ${kept} episodes keep their steps, ${dropped} do not`;
+}
