@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type ArchiveVerbOptions, archiveEndedRun } from './archive.ts';
 import { type CompactOptions, compactEndedRun } from './compact.ts';
 import { COMPARE_AXES, type CompareOptions, compareRuns } from './compare.ts';
 import { type ExportDataOptions, exportEpisodesTo, exportMetricsTo } from './export-data.ts';
@@ -78,6 +79,15 @@ export function addDataVerbs(program: Command, finish: (exitCode: number) => voi
     .action(
       async (run: string, _options, command: Command) =>
         await compactEndedRun(run, command.optsWithGlobals<CompactOptions>()),
+    );
+  program
+    .command('archive')
+    .argument('<run>')
+    .description('move the episodes of a run that has ended to Parquet; they can be read from there')
+    .option('--to <directory>', 'default: archive in the directory of the run')
+    .addOption(new Option('--json', 'print JSON'))
+    .action(async (run: string, _options, command: Command) =>
+      finish(await archiveEndedRun(run, command.optsWithGlobals<ArchiveVerbOptions>())),
     );
   for (const verb of program.commands) if (verb.name() === 'export') addExportVerbs(verb, finish);
 }

@@ -7,6 +7,9 @@ import type { Cell, CellType, TableColumn, TableWriter } from './table.ts';
 /** Rows held in memory until a row group is written. */
 const GROUP_ROWS = 10_000;
 
+/** Bytes stand in the file as they are: they are compressed already, and can be read from their place. */
+const AS_IT_IS = { encoding: 'PLAIN', codec: 'UNCOMPRESSED', statistics: false } as const;
+
 /** A value as the writer of the format wants it. */
 type ParquetCell = Exclude<Cell, number> | number | bigint;
 
@@ -31,6 +34,7 @@ export function parquetTable<Row>(
     const columnData = columns.map(({ name, type, value }) => ({
       name,
       data: rows.map((row) => parquetCell(type, value(row))),
+      ...(type === 'bytes' ? AS_IT_IS : {}),
     }));
     void writer.write({ columnData, rowGroupSize: GROUP_ROWS });
     rows = [];
@@ -60,6 +64,8 @@ function columnSchema({ name, type }: TableColumn<never>): SchemaElement[] {
       return [{ name, type: 'DOUBLE', repetition_type: 'OPTIONAL' }];
     case 'flag':
       return [{ name, type: 'BOOLEAN', repetition_type: 'OPTIONAL' }];
+    case 'bytes':
+      return [{ name, type: 'BYTE_ARRAY', repetition_type: 'OPTIONAL' }];
     case 'time':
       return [
         {

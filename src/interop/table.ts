@@ -1,5 +1,5 @@
 /** How a value is stored where a format has types. `time` is ms since the epoch. */
-export type CellType = 'text' | 'integer' | 'number' | 'flag' | 'time' | 'texts' | 'parts';
+export type CellType = 'text' | 'integer' | 'number' | 'flag' | 'time' | 'texts' | 'parts' | 'bytes';
 
 /** One share of a step's reward, as `rewardPartSchema` has it. */
 interface Part {
@@ -9,7 +9,7 @@ interface Part {
   readonly paid: number;
 }
 
-export type Cell = string | number | boolean | null | readonly string[] | readonly Part[];
+export type Cell = string | number | boolean | null | readonly string[] | readonly Part[] | Uint8Array;
 
 /** A column: its name, its type and its value in a row. */
 export interface TableColumn<Row> {

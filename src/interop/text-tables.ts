@@ -71,12 +71,14 @@ export function csvLine(cells: readonly (string | number | boolean | null)[]): s
 }
 
 function jsonCell(type: TableColumn<never>['type'], cell: Cell): Cell {
+  if (cell instanceof Uint8Array) return Buffer.from(cell).toString('base64');
   return type === 'time' && typeof cell === 'number' ? isoTime(cell) : cell;
 }
 
 function csvCell(type: TableColumn<never>['type'], cell: Cell): string | number | boolean | null {
   if (cell === null || typeof cell === 'string' || typeof cell === 'boolean') return cell;
   if (typeof cell === 'number') return type === 'time' ? isoTime(cell) : cell;
+  if (cell instanceof Uint8Array) return Buffer.from(cell).toString('base64');
   const texts = cell.filter((one) => typeof one === 'string');
   return type === 'texts' ? texts.join('\n') : JSON.stringify(cell);
 }

@@ -1,7 +1,8 @@
 import { LabError } from '../domain/error.ts';
+import { archivePathOf } from './archive-files.ts';
 import { describeKept } from './retention.ts';
 import { isBeingReplaced } from './rewrite.ts';
-import { type RecordPlace, readRecord, type StoredRecord } from './segment.ts';
+import { type RecordPlace, readRecord, readRecordAt, type StoredRecord } from './segment.ts';
 
 /** A rewritten segment takes the old one's place within this many looks, PATIENCE_MS apart. */
 const LOOKS = 20;
@@ -16,6 +17,7 @@ export function readEpisodeRecord(directory: string, id: string, find: () => Rec
     const place = find();
     if (place.length === 0) throw dropped(id);
     try {
+      if (place.segment < 0) return readRecordAt(archivePathOf(directory, -place.segment), place);
       return readRecord(directory, place);
     } catch (thrown) {
       if (look === LOOKS || !hasMoved(directory, place, find)) throw thrown;
@@ -28,7 +30,7 @@ function hasMoved(directory: string, place: RecordPlace, find: () => RecordPlace
   const now = find();
   const isElsewhere =
     now.segment !== place.segment || now.offset !== place.offset || now.length !== place.length;
-  return isElsewhere || isBeingReplaced(directory, place.segment);
+  return isElsewhere || isBeingReplaced(directory, Math.abs(place.segment));
 }
 
 function dropped(id: string): LabError {

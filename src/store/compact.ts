@@ -1,12 +1,13 @@
 import type Database from 'better-sqlite3';
 import { recordOf } from '../domain/table.ts';
-import { openDatabase } from './database.ts';
-import { reconcile } from './reconcile.ts';
+import { withEndedRun } from './ended-run.ts';
 import { createRetention, KEEP_REASONS, type KeepReason } from './retention.ts';
 import { type RewriteReport, rewriteSegment } from './rewrite.ts';
-import { lockRun, type RunPaths } from './run-directory.ts';
+import type { RunPaths } from './run-directory.ts';
 import { segmentNumbers } from './segment.ts';
-import { storeError } from './store-error.ts';
+
+/** To write a segment anew for less would not be worth it. */
+const LEAST_SAVING = 0.03;
 
 /** What a compacted segment came to, and how many episodes keep their steps for which reason. */
 export interface CompactionReport extends RewriteReport {
@@ -21,17 +22,10 @@ export interface CompactionOptions {
   readonly breathe: () => Promise<boolean>;
 }
 
-/** Segments that may be compacted, oldest first: all before `open`, and not those that have been. */
-export function compactableSegments(
-  database: Database.Database,
-  directory: string,
-  open: number | null,
-): number[] {
-  const isCompacted = database
-    .prepare<[number], number>('SELECT 1 FROM episodes WHERE segment = ? AND length = 0 LIMIT 1')
-    .pluck();
-  return segmentNumbers(directory).filter(
-    (number) => (open === null || number < open) && isCompacted.get(number) === undefined,
+/** Segments that have been compacted. Looks at every row: to be asked once. */
+export function compactedSegments(database: Database.Database): Set<number> {
+  return new Set(
+    database.prepare<[], number>('SELECT DISTINCT segment FROM episodes WHERE length = 0').pluck().all(),
   );
 }
 
@@ -48,6 +42,7 @@ export async function compactSegment(
   const reasons = recordOf(KEEP_REASONS, () => 0);
   const report = await rewriteSegment(database, directory, number, {
     breathe: options.breathe,
+    leastSaving: LEAST_SAVING,
     decide: (episodes) => {
       const keepFor = createRetention(episodes, options);
       return (episode) => {
@@ -65,23 +60,14 @@ export async function compactSegment(
  * Compacts every segment of a run that is not live. Takes the run's lock: throws `run-locked` while it is live.
  */
 export async function compactRun(paths: RunPaths, options: CompactionOptions): Promise<CompactionReport[]> {
-  const lock = lockRun(paths);
-  try {
-    const database = openDatabase(paths.database);
-    try {
-      reconcile(database, paths.segments);
-      const reports: CompactionReport[] = [];
-      for (const number of compactableSegments(database, paths.segments, null)) {
-        const report = await compactSegment(database, paths.segments, number, options);
-        if (report !== null) reports.push(report);
-      }
-      return reports;
-    } finally {
-      database.close();
+  return await withEndedRun(paths, 'compact the run', async (database) => {
+    const reports: CompactionReport[] = [];
+    const done = compactedSegments(database);
+    for (const number of segmentNumbers(paths.segments)) {
+      if (done.has(number)) continue;
+      const report = await compactSegment(database, paths.segments, number, options);
+      if (report !== null) reports.push(report);
     }
-  } catch (thrown) {
-    throw storeError(thrown, 'compact the run', paths.root);
-  } finally {
-    lock.release();
-  }
+    return reports;
+  });
 }

@@ -4,6 +4,7 @@ import type Database from 'better-sqlite3';
 import { z } from 'zod';
 import { errorText, LabError } from '../domain/error.ts';
 import { episodeIdSchema, episodeSequence } from '../domain/id.ts';
+import { archivedSequences } from './archive-files.ts';
 import { openDatabase, openDatabaseReadOnly } from './database.ts';
 import { reconcile } from './reconcile.ts';
 import { hasUnsettledRewrites, readStubs, settleRewrites } from './rewrite.ts';
@@ -42,6 +43,7 @@ export function checkRun(paths: RunPaths, options: { readonly repair: boolean })
     settle(paths);
     const sequences = new Set<number>();
     const segments = segmentNumbers(paths.segments).map((number) => checkSegment(paths, number, sequences));
+    for (const sequence of archivedSequences(paths.segments)) sequences.add(sequence);
     const indexProblem = findIndexProblem(paths, sequences, segments);
     const rebuilt = options.repair && indexProblem !== null;
     if (rebuilt) rebuildIndex(paths);

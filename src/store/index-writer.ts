@@ -7,14 +7,20 @@ import type { Evaluation, IterationMetrics, KnobChange, RunEvent } from '../doma
 import {
   type CompactionOptions,
   type CompactionReport,
-  compactableSegments,
+  compactedSegments,
   compactSegment,
 } from './compact.ts';
 import { openDatabase } from './database.ts';
 import { type IndexRows, type LogEntry, parseEntry, prepareIndexRows } from './index-rows.ts';
 import { reconcile, type StoreRepair } from './reconcile.ts';
 import type { RunPaths } from './run-directory.ts';
-import { type EncodedRecord, encodeRecord, SEGMENT_BYTES, SegmentAppender } from './segment.ts';
+import {
+  type EncodedRecord,
+  encodeRecord,
+  SEGMENT_BYTES,
+  SegmentAppender,
+  segmentNumbers,
+} from './segment.ts';
 import { isDamagedDatabase, reasonText, storeError } from './store-error.ts';
 
 /** An episode to store. `body` is UTF-8 JSON of an `EpisodeBody`; it is not looked into here. */
@@ -82,8 +88,8 @@ class SegmentedStore implements RunStore {
   readonly #segments: SegmentAppender;
   readonly #rows: IndexRows;
   readonly #directory: string;
-  /** Segments of which nothing can be dropped. */
-  readonly #spent = new Set<number>();
+  /** Segments of which nothing more can be dropped; null before they were looked for. */
+  #spent: Set<number> | null = null;
   #totals: RunTotals;
 
   constructor(paths: RunPaths, segmentBytes: number) {
@@ -144,11 +150,13 @@ class SegmentedStore implements RunStore {
 
   async compactOldest(options: CompactionOptions): Promise<CompactionReport | null> {
     const breathe = async (): Promise<boolean> => (await options.breathe()) && this.#database.open;
-    for (const number of compactableSegments(this.#database, this.#directory, this.#segments.number)) {
-      if (this.#spent.has(number)) continue;
+    this.#spent ??= compactedSegments(this.#database);
+    for (const number of segmentNumbers(this.#directory)) {
+      if (number >= this.#segments.number || this.#spent.has(number)) continue;
       const report = await compactSegment(this.#database, this.#directory, number, { ...options, breathe });
-      if (report !== null || !this.#database.open) return report;
+      if (!this.#database.open) return report;
       this.#spent.add(number);
+      if (report !== null) return report;
     }
     return null;
   }

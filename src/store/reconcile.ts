@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { z } from 'zod';
 import { systemErrorCode } from '../domain/error.ts';
+import { indexArchive } from './archive-files.ts';
 import { prepareIndexRows } from './index-rows.ts';
 import { settleRewrites } from './rewrite.ts';
 import { type ScannedStretch, scanSegment, segmentName, segmentNumbers } from './segment.ts';
@@ -43,6 +44,7 @@ export function reconcile(database: Database.Database, directory: string): Store
           newest: number === numbers.at(-1),
         });
       }
+      tally.reindexed += indexArchive(database, directory);
     })
     .immediate();
   return tally;

@@ -47,6 +47,8 @@ export interface RewriteReport {
 export interface RewriteOptions {
   /** Is shown all episodes that have their steps here, and says what becomes of each. */
   readonly decide: (episodes: readonly EpisodeSummary[]) => (episode: EpisodeSummary) => Fate;
+  /** Share of the segment that must be saved at least, in [0, 1). */
+  readonly leastSaving: number;
   /** Lets others have the thread between some records; resolves to false to give up. */
   readonly breathe: () => Promise<boolean>;
 }
@@ -62,7 +64,7 @@ interface Draft {
  * Writes a closed segment anew without the steps, or the episodes, that are not to stay in it; all else is copied byte by byte.
  * Crash-safe: the new file is written beside the old one, forced to the disk and read back; then its places are committed to
  * the index, and then it is renamed. `settleRewrites` finishes or forgets what a crash left between. Null when given up,
- * when it would not save anything, or when the segment is damaged: `fsck` shall still find what it finds now.
+ * when it would save too little, or when the segment is damaged: `fsck` shall still find what it finds now.
  */
 export async function rewriteSegment(
   database: Database.Database,
@@ -73,7 +75,8 @@ export async function rewriteSegment(
   const path = join(directory, segmentName(number));
   const bytesBefore = statSync(path).size;
   const draft = await draftSegment(database, directory, number, options);
-  if (draft === null || draft.size >= bytesBefore) return null;
+  const saved = draft === null ? 0 : bytesBefore - draft.size;
+  if (draft === null || saved <= bytesBefore * options.leastSaving) return null;
   try {
     writeWhole(`${path}${ENDINGS.writing}`, draft);
     verify(`${path}${ENDINGS.writing}`, draft);

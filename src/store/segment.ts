@@ -10,7 +10,7 @@ import {
   writeSync,
   writevSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { errorText, LabError, systemErrorCode } from '../domain/error.ts';
 import { keysOf } from '../domain/table.ts';
@@ -73,6 +73,8 @@ export type ScannedStretch =
       readonly offset: number;
       readonly length: number;
       readonly record: StoredRecord;
+      /** All of it, as it stands there. */
+      readonly bytes: Buffer;
     }
   | {
       readonly type: 'damage';
@@ -132,11 +134,16 @@ export function inflateBody(record: StoredRecord): Buffer {
 
 /** Reads one record. Throws `segment-corrupt` when the file is missing or short, or the checksum is wrong. */
 export function readRecord(directory: string, place: RecordPlace): StoredRecord {
-  const where = `${segmentName(place.segment)} at byte ${place.offset}`;
+  return readRecordAt(join(directory, segmentName(place.segment)), place);
+}
+
+/** The same in any file. */
+export function readRecordAt(path: string, place: Omit<RecordPlace, 'segment'>): StoredRecord {
+  const where = `${basename(path)} at byte ${place.offset}`;
   const bytes = Buffer.allocUnsafe(place.length);
   let read: number;
   try {
-    const file = openSync(join(directory, segmentName(place.segment)), 'r');
+    const file = openSync(path, 'r');
     try {
       read = readSync(file, bytes, 0, place.length, place.offset);
     } finally {
@@ -152,14 +159,22 @@ export function readRecord(directory: string, place: RecordPlace): StoredRecord 
 }
 
 /** Walks a segment from a record's start. Damaged stretches are passed over; nothing is thrown for them. */
-export function* scanSegment(directory: string, number: number, from = 0): Generator<ScannedStretch> {
-  const bytes = readFileSync(join(directory, segmentName(number)));
+export function scanSegment(directory: string, number: number, from = 0): Generator<ScannedStretch> {
+  return scanFile(join(directory, segmentName(number)), from);
+}
+
+/** The same for any file that holds whole records; what is between them counts as damage. */
+export function scanFile(path: string, from = 0): Generator<ScannedStretch> {
+  return scanBytes(readFileSync(path), from);
+}
+
+function* scanBytes(bytes: Buffer, from: number): Generator<ScannedStretch> {
   let offset = from;
   while (offset < bytes.byteLength) {
     const length = recordLength(bytes, offset);
     const record = length === null ? null : decodeRecord(bytes, offset, length);
     if (record !== null && length !== null) {
-      yield { type: 'record', offset, length, record };
+      yield { type: 'record', offset, length, record, bytes: bytes.subarray(offset, offset + length) };
       offset += length;
     } else {
       const next = nextRecord(bytes, offset + 1);
