@@ -1,10 +1,8 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type Database from 'better-sqlite3';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { type EpisodeSummary, episodeSummarySchema } from '../domain/episode.ts';
 import { LabError } from '../domain/error.ts';
-import { episodeSequence } from '../domain/id.ts';
 import {
   type ArchiveFile,
   archivePath,
@@ -12,8 +10,7 @@ import {
   readArchiveFiles,
   writeArchiveFiles,
 } from '../store/archive-files.ts';
-import { withEndedRun } from '../store/ended-run.ts';
-import { rewriteSegment } from '../store/rewrite.ts';
+import { type EndedStore, withEndedRun } from '../store/ended-run.ts';
 import type { RunPaths } from '../store/run-directory.ts';
 import { type RecordPlace, scanFile, scanSegment, segmentNumbers } from '../store/segment.ts';
 import { storeError } from '../store/store-error.ts';
@@ -54,19 +51,19 @@ interface Archived {
  * while the run is live, `disk-full` or `run-unwritable` where the directory cannot be written.
  */
 export async function archiveRun(paths: RunPaths, options: ArchiveOptions): Promise<ArchiveReport> {
-  return await withEndedRun(paths, 'archive the run', async (database) => {
-    forgetUnused(database, paths.segments);
+  return await withEndedRun(paths, 'archive the run', async (store) => {
+    forgetUnused(store, paths.segments);
     const report = { files: [] as string[], episodes: 0, damaged: [] as number[] };
     const numbers = segmentNumbers(paths.segments);
     for (const [done, number] of numbers.entries()) {
-      const episodes = readEpisodes(database, paths.segments, number);
+      const episodes = readEpisodes(store, paths.segments, number);
       if (episodes === null) report.damaged.push(number);
       else if (episodes.length > 0) {
         const places = new Map<string, RecordPlace>();
         for (const band of bandsOf(episodes)) {
           report.files.push(await archiveBand(paths.segments, band, { ...options, places }));
         }
-        await moveAway(database, paths.segments, number, places);
+        await moveAway(store, number, places);
         report.episodes += episodes.length;
       }
       options.onProgress(done + 1, numbers.length);
@@ -76,30 +73,23 @@ export async function archiveRun(paths: RunPaths, options: ArchiveOptions): Prom
 }
 
 /** Files that a crash left listed before anything had moved there: whatever is in them is in a segment too. */
-function forgetUnused(database: Database.Database, segments: string): void {
-  const isUsed = database
-    .prepare<[number], number>('SELECT 1 FROM episodes WHERE segment = ? LIMIT 1')
-    .pluck();
+function forgetUnused(store: EndedStore, segments: string): void {
   const files = readArchiveFiles(segments);
-  const used = files.filter(({ number }) => isUsed.get(-number) !== undefined);
+  const used = files.filter(({ number }) => store.isUsed(-number));
   if (used.length === files.length) return;
   writeArchiveFiles(segments, used);
   for (const file of files) if (!used.includes(file)) rmSync(archivePath(segments, file), { force: true });
 }
 
 /** The episodes of a segment that have their steps in it; null where it is damaged. */
-function readEpisodes(database: Database.Database, segments: string, number: number): Archived[] | null {
-  // By its primary key: a search for the place would look at every row.
-  const placed = database
-    .prepare<[number, number], number>('SELECT offset FROM episodes WHERE sequence = ? AND segment = ?')
-    .pluck();
+function readEpisodes(store: EndedStore, segments: string, number: number): Archived[] | null {
   const found: Archived[] = [];
   for (const stretch of scanSegment(segments, number)) {
     if (stretch.type === 'damage') return null;
     const { record, offset, bytes } = stretch;
     if (record.kind !== 'episode') continue;
     const summary = episodeSummarySchema.parse(record.header);
-    if (placed.get(episodeSequence(summary.id), number) === offset) found.push({ summary, record: bytes });
+    if (store.isAt(summary.id, { segment: number, offset })) found.push({ summary, record: bytes });
   }
   return found;
 }
@@ -192,12 +182,11 @@ async function verifyPart(
 }
 
 async function moveAway(
-  database: Database.Database,
-  segments: string,
+  store: EndedStore,
   number: number,
   places: ReadonlyMap<string, RecordPlace>,
 ): Promise<void> {
-  await rewriteSegment(database, segments, number, {
+  await store.rewrite(number, {
     breathe: async () => await Promise.resolve(true),
     decide: () => (episode) => places.get(episode.id) ?? 'keep',
     leastSaving: 0,

@@ -1,10 +1,7 @@
 import type Database from 'better-sqlite3';
 import { recordOf } from '../domain/table.ts';
-import { withEndedRun } from './ended-run.ts';
 import { createRetention, KEEP_REASONS, type KeepReason } from './retention.ts';
 import { type RewriteReport, rewriteSegment } from './rewrite.ts';
-import type { RunPaths } from './run-directory.ts';
-import { segmentNumbers } from './segment.ts';
 
 /** To write a segment anew for less would not be worth it. */
 const LEAST_SAVING = 0.03;
@@ -54,20 +51,4 @@ export async function compactSegment(
     },
   });
   return report === null ? null : { ...report, reasons };
-}
-
-/**
- * Compacts every segment of a run that is not live. Takes the run's lock: throws `run-locked` while it is live.
- */
-export async function compactRun(paths: RunPaths, options: CompactionOptions): Promise<CompactionReport[]> {
-  return await withEndedRun(paths, 'compact the run', async (database) => {
-    const reports: CompactionReport[] = [];
-    const done = compactedSegments(database);
-    for (const number of segmentNumbers(paths.segments)) {
-      if (done.has(number)) continue;
-      const report = await compactSegment(database, paths.segments, number, options);
-      if (report !== null) reports.push(report);
-    }
-    return reports;
-  });
 }

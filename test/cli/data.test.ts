@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { finished, metricsOf, mixedSummary } from '../store/fixture.ts';
+import { bodyOf, finished, metricsOf, mixedSummary, summaryOf } from '../store/fixture.ts';
 import { runCli } from '../support/cli.ts';
 import { type FakeRun, startFakeRun } from '../support/fake-run.ts';
 
@@ -62,4 +62,32 @@ it('compare prints means side by side, and names a metric that was meant', async
   expect(stdout).toBe('ITERATION  demo-1\n      1..   0.375\n      3..   0.875\n');
   const unknown = await runCli('compare', run.id, '--metric', 'sucess', '--runs', run.directory);
   expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('did you mean success?') });
+});
+
+it('pin asks the run while it is live; compact and archive take the lock and name who has it', async () => {
+  const pinned = await runCli('pin', run.id, '3', '--runs', run.directory);
+  expect(pinned).toMatchObject({ code: 0, stdout: `e3 of run ${run.id} is pinned\n` });
+  expect(run.requests).toEqual([expect.objectContaining({ command: 'pin', episode: 'e3', pinned: true })]);
+  const missing = await runCli('pin', run.id, 'e99', '--runs', run.directory);
+  expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('no episode "e99"') });
+  const archived = await runCli('archive', run.id, '--runs', run.directory);
+  expect(archived).toMatchObject({ code: 1, stderr: expect.stringContaining('in use by process') });
+});
+
+it('of a run that has ended: pin, compact, archive, and its episodes can still be shown', async () => {
+  const ended = await startFakeRun();
+  writeFileSync(ended.paths.config, 'store: { keepSample: 0 }\n');
+  ended.store.appendEpisodes(
+    Array.from({ length: 40 }, (_, index) => finished(summaryOf(index + 1), bodyOf(5, index + 1))),
+  );
+  await ended.end('finished');
+  const at = ['--runs', ended.directory];
+  await runCli('pin', ended.id, 'e7', ...at);
+  const compacted = await runCli('compact', ended.id, ...at);
+  expect(compacted.stdout).toContain('the steps of 39 episodes were dropped; kept were pinned 1, held-out 0');
+  expect((await runCli('archive', ended.id, ...at)).stdout).toContain('1 episode moved to 1 file');
+  expect((await runCli('show', 'e7', ...at)).stdout).toContain('step 5 of 5');
+  const dropped = await runCli('show', 'e8', ...at);
+  expect(dropped).toMatchObject({ code: 1, stderr: expect.stringContaining('the steps of e8 were dropped') });
+  await ended.remove();
 });

@@ -4,7 +4,7 @@ import { DuckDBInstance, type Json } from '@duckdb/node-api';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ArchiveReport, archiveRun } from '../../src/interop/archive.ts';
 import { readArchiveFiles } from '../../src/store/archive-files.ts';
-import { compactRun } from '../../src/store/compact.ts';
+import { compactRun } from '../../src/store/ended-run.ts';
 import { parseFilter } from '../../src/store/filter.ts';
 import { checkRun } from '../../src/store/fsck.ts';
 import { openRunStore } from '../../src/store/index-writer.ts';

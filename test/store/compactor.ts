@@ -1,4 +1,4 @@
-import { compactRun } from '../../src/store/compact.ts';
+import { compactRun } from '../../src/store/ended-run.ts';
 import { runPaths } from '../../src/store/run-directory.ts';
 
 // A process that compacts a run, and says when it begins: to be killed by a test.

@@ -110,8 +110,9 @@ function answerOf(request: ControlRequest): unknown {
     case 'resume':
     case 'stop':
     case 'checkpoint':
-    case 'pin':
       return null;
+    case 'pin':
+      return true;
   }
 }
 
