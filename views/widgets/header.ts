@@ -191,25 +191,28 @@ function wellPieces(run: RunSnapshot, status: RunStatus): Line[] {
     [seg(childrenSummary(children)), seg(providerText(children, fell), fell ? 'warn' : 'plain')],
     ...(staleSteps > 0 ? [[seg(`${formatCount(staleSteps)} stale steps left out`, 'warn')]] : []),
     [seg('slots busy ', 'dim'), seg(slotsText(children))],
+    ...disk(status, 'forecast'),
     figure('memory', `${formatCount(memory)} MiB`),
     figure('queued steps', `${formatCount(queuedSteps)}/${formatCount(batchSteps)}`),
     figure('staleness', `${formatNumber(staleness)}, most ${formatCount(stalest)}`),
-    ...diskPiece(status),
+    ...disk(status, 'size'),
   ];
 }
 
-/** What the run takes on the disk, and when that is full; called out when that is soon. */
-function diskPiece({ store }: RunStatus): Line[] {
+/**
+ * What the run takes on the disk: with a forecast, which is worth a place further ahead, where there is a budget or the disk is
+ * full within a day; else the size alone. Nothing where it is the other one's turn.
+ */
+function disk({ store }: RunStatus, part: 'forecast' | 'size'): Line[] {
   if (store === null) return [];
   const { bytes, budgetBytes, fullInS } = store;
   const used =
     budgetBytes === null ? formatBytes(bytes) : `${formatBytes(bytes)} of ${formatBytes(budgetBytes)}`;
-  // Without a budget the disk is the limit, and far: it is worth room only when it is not.
-  const isTold = fullInS !== null && (budgetBytes !== null || fullInS < DISK_SOON_S);
-  if (!isTold) return [figure('disk', used)];
-  return [
-    [...figure('disk', used), seg(` ${formatForecast(fullInS)}`, fullInS < FULL_SOON_S ? 'warn' : 'plain')],
-  ];
+  const forecast = fullInS !== null && (budgetBytes !== null || fullInS < DISK_SOON_S) ? fullInS : null;
+  if ((forecast === null) !== (part === 'size')) return [];
+  if (forecast === null) return [figure('disk', used)];
+  const tone = forecast < FULL_SOON_S ? 'warn' : 'plain';
+  return [[...figure('disk', used), seg(` ${formatForecast(forecast)}`, tone)]];
 }
 
 function childrenSummary(children: readonly ChildStatus[]): string {
