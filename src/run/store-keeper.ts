@@ -39,6 +39,7 @@ export class StoreKeeper {
   #toldSoon = false;
   #toldFull = false;
   #retaining = false;
+  #thinning = false;
   #compacting = false;
   #closed = false;
 
@@ -104,6 +105,7 @@ export class StoreKeeper {
       this.#options.journal.event('info', 'retention-began', 'store', message);
     } else if (used < MARKS.rest) {
       this.#retaining = false;
+      this.#thinning = false;
       this.#toldFull = false;
     }
     return this.#retaining;
@@ -116,6 +118,7 @@ export class StoreKeeper {
       const report = await store.compactOldest({
         keepSample,
         pinned: readPins(paths),
+        thinFailures: this.#thinning,
         breathe: async () => {
           await breathe();
           return !this.#closed;
@@ -134,6 +137,13 @@ export class StoreKeeper {
   /** Once for each time that the budget is passed. */
   #nothingLeft(): void {
     if (this.#budget === null || this.#growth.bytes <= this.#budget || this.#toldFull) return;
+    if (!this.#thinning) {
+      this.#thinning = true;
+      const thinned =
+        'store.budgetGiB is passed: failures keep their steps as others do, but for 20 of each type in a segment';
+      this.#options.journal.event('warning', 'failures-thinned', 'store', thinned);
+      return;
+    }
     this.#toldFull = true;
     const over = formatBytes(this.#growth.bytes - this.#budget);
     const message = `store.budgetGiB is passed by ${over}, and what closed segments hold is all to be kept; the run goes on`;

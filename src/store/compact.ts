@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { recordOf } from '../domain/table.ts';
-import { createRetention, KEEP_REASONS, type KeepReason } from './retention.ts';
+import { createRetention, KEEP_REASONS, type KeepReason, type RetentionOptions } from './retention.ts';
 import { type RewriteReport, rewriteSegment } from './rewrite.ts';
 
 /** To write a segment anew for less would not be worth it. */
@@ -11,10 +11,7 @@ export interface CompactionReport extends RewriteReport {
   readonly reasons: Readonly<Record<KeepReason, number>>;
 }
 
-export interface CompactionOptions {
-  /** Share of the episodes that nobody else asks for whose steps are kept, in [0, 1]. */
-  readonly keepSample: number;
-  readonly pinned: ReadonlySet<string>;
+export interface CompactionOptions extends RetentionOptions {
   /** Lets others have the thread; resolves to false to give up. */
   readonly breathe: () => Promise<boolean>;
 }

@@ -88,8 +88,9 @@ class SegmentedStore implements RunStore {
   readonly #segments: SegmentAppender;
   readonly #rows: IndexRows;
   readonly #directory: string;
-  /** Segments of which nothing more can be dropped; null before they were looked for. */
-  #spent: Set<number> | null = null;
+  /** Segments of which nothing more can be dropped; null before they were looked for. The others, failures thinned. */
+  #compacted: Set<number> | null = null;
+  readonly #thinned = new Set<number>();
   #totals: RunTotals;
 
   constructor(paths: RunPaths, segmentBytes: number) {
@@ -150,12 +151,13 @@ class SegmentedStore implements RunStore {
 
   async compactOldest(options: CompactionOptions): Promise<CompactionReport | null> {
     const breathe = async (): Promise<boolean> => (await options.breathe()) && this.#database.open;
-    this.#spent ??= compactedSegments(this.#database);
+    this.#compacted ??= compactedSegments(this.#database);
+    const spent = options.thinFailures === true ? this.#thinned : this.#compacted;
     for (const number of segmentNumbers(this.#directory)) {
-      if (number >= this.#segments.number || this.#spent.has(number)) continue;
+      if (number >= this.#segments.number || spent.has(number)) continue;
       const report = await compactSegment(this.#database, this.#directory, number, { ...options, breathe });
       if (!this.#database.open) return report;
-      this.#spent.add(number);
+      spent.add(number);
       if (report !== null) return report;
     }
     return null;

@@ -23,6 +23,17 @@ const EDGE = { from: 0.2, to: 0.8 } as const;
 /** Success at an iteration is that of so many iterations up to it: a batch holds few tries of each family. */
 const EDGE_ITERATIONS = 5;
 
+export interface RetentionOptions {
+  /** Share of the episodes that nobody else asks for, in [0, 1]. */
+  readonly keepSample: number;
+  readonly pinned: ReadonlySet<string>;
+  /** Failures are kept as others are, but for the first FAILURES_KEPT of each type in the segment. */
+  readonly thinFailures?: boolean;
+}
+
+/** Of each failure type in a segment, where failures are thinned. */
+const FAILURES_KEPT = 20;
+
 /**
  * Who of the episodes of a segment keeps its steps. Success of a family is taken from the training episodes among them that were
  * given out for the iteration of the episode and the four before it, void ones left out. The sample is drawn by a hash of the episode's seed and id: the same each time, and
@@ -30,13 +41,14 @@ const EDGE_ITERATIONS = 5;
  */
 export function createRetention(
   episodes: readonly EpisodeSummary[],
-  options: { readonly keepSample: number; readonly pinned: ReadonlySet<string> },
+  options: RetentionOptions,
 ): (summary: EpisodeSummary) => KeepReason | null {
   const isAtEdge = edgeOf(episodes);
+  const telling = options.thinFailures === true ? firstOfEachFailure(episodes) : null;
   return (summary) => {
     if (options.pinned.has(summary.id)) return 'pinned';
     if (summary.task.split === 'held_out') return 'heldOut';
-    if (!summary.success) return 'failed';
+    if (!summary.success && (telling?.has(summary.id) ?? true)) return 'failed';
     if (isAtEdge(summary)) return 'edge';
     return inSample(summary, options.keepSample) ? 'sample' : null;
   };
@@ -44,6 +56,18 @@ export function createRetention(
 
 function inSample({ id, seed }: EpisodeSummary, share: number): boolean {
   return deriveSeed('retention', seed, id) / 2 ** 32 < share;
+}
+
+function firstOfEachFailure(episodes: readonly EpisodeSummary[]): ReadonlySet<string> {
+  const counts = new Map<string, number>();
+  const first = new Set<string>();
+  for (const { id, failure } of episodes) {
+    if (failure === null) continue;
+    const count = (counts.get(failure) ?? 0) + 1;
+    counts.set(failure, count);
+    if (count <= FAILURES_KEPT) first.add(id);
+  }
+  return first;
 }
 
 function edgeOf(episodes: readonly EpisodeSummary[]): (summary: EpisodeSummary) => boolean {

@@ -117,7 +117,7 @@ describe('StoreKeeper', () => {
       keeper.tick(now);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    expect(kinds().toSorted()).toEqual(['retention-began', 'store-over-budget']);
+    expect(kinds().toSorted()).toEqual(['failures-thinned', 'retention-began', 'store-over-budget']);
     keeper.close();
     store.close();
   });

@@ -257,6 +257,27 @@ describe('tiers', () => {
     expect(sample(1)).toHaveLength(1000);
   });
 
+  it('thinned, failures are kept as others are, but for the first of each type', () => {
+    const episodes = Array.from({ length: 100 }, (_, index) => {
+      const failure = index % 10 === 0 ? 'env_crash' : 'gave_up';
+      const isVoid = failure === 'env_crash';
+      const ending = {
+        success: false,
+        failure,
+        trust: isVoid ? 'void' : 'valid',
+        reward: isVoid ? null : 0,
+      } as const;
+      return summaryOf(index + 1, ending);
+    });
+    const kept = (thinFailures: boolean): number[] => {
+      const keep = createRetention(episodes, { keepSample: 0, pinned: new Set(), thinFailures });
+      const found = episodes.filter((episode) => keep(episode) !== null);
+      return ['env_crash', 'gave_up'].map((type) => found.filter(({ failure }) => failure === type).length);
+    };
+    expect(kept(false)).toEqual([10, 90]);
+    expect(kept(true)).toEqual([10, 20]);
+  });
+
   it('the edge is where a family stood at that time, not where it stands in the end', () => {
     const episodes = Array.from({ length: 400 }, (_, index) => {
       const iteration = 1 + Math.floor(index / 10);
