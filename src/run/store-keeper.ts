@@ -111,27 +111,38 @@ export class StoreKeeper {
     return this.#retaining;
   }
 
+  /** One segment after another, as the run may write faster than it is looked at, until there is room or nothing more to drop. */
   async #compact(): Promise<void> {
-    const { store, paths, journal, keepSample } = this.#options;
+    const { paths, journal } = this.#options;
     this.#compacting = true;
     try {
-      const report = await store.compactOldest({
-        keepSample,
-        pinned: readPins(paths),
-        thinFailures: this.#thinning,
-        breathe: async () => {
-          await breathe();
-          return !this.#closed;
-        },
-      });
-      if (report !== null) journal.event('info', 'segment-compacted', 'store', describeCompaction(report));
-      else if (!this.#closed) this.#nothingLeft();
+      while (!this.#closed && directoryBytes(paths.root) > MARKS.rest * (this.#budget ?? 0)) {
+        const report = await this.#compactOne();
+        if (report === null) {
+          if (!this.#closed) this.#nothingLeft();
+          break;
+        }
+        journal.event('info', 'segment-compacted', 'store', describeCompaction(report));
+      }
     } catch (thrown) {
       this.#retaining = false;
       journal.event('error', 'compaction-failed', 'store', errorText(thrown));
     } finally {
       this.#compacting = false;
     }
+  }
+
+  async #compactOne(): Promise<CompactionReport | null> {
+    const { store, paths, keepSample } = this.#options;
+    return await store.compactOldest({
+      keepSample,
+      pinned: readPins(paths),
+      thinFailures: this.#thinning,
+      breathe: async () => {
+        await breathe();
+        return !this.#closed;
+      },
+    });
   }
 
   /** Once for each time that the budget is passed. */
