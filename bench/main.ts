@@ -7,6 +7,7 @@ import { growth } from './growth.bench.ts';
 import { latency } from './latency.bench.ts';
 import { learning } from './learning.bench.ts';
 import { memory } from './memory.bench.ts';
+import { metrics } from './metrics.bench.ts';
 import { pipeline } from './pipeline.bench.ts';
 import { pool } from './pool.bench.ts';
 import { pressure } from './pressure.bench.ts';
@@ -31,6 +32,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   textSearch,
   filter,
   store,
+  metrics,
 ];
 
 const USAGE =

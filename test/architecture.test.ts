@@ -19,7 +19,11 @@ const RULES: readonly { folder: string; may: readonly string[]; packages: readon
   },
   { folder: 'src/evaluation', may: ['src/domain', 'src/store'], packages: ['zod'] },
   { folder: 'src/diagnosis', may: ['src/domain', 'src/store'], packages: ['zod'] },
-  { folder: 'src/interop', may: ['src/domain', 'src/store'], packages: ['zod'] },
+  {
+    folder: 'src/interop',
+    may: ['src/domain', 'src/store'],
+    packages: ['zod', 'hyparquet', 'hyparquet-writer'],
+  },
   {
     folder: 'src/replay',
     may: ['src/domain', 'src/protocol', 'src/store', 'envs', 'src/rewards'],
@@ -60,6 +64,8 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'onnxruntime-node': ['trainer/session.ts'],
   'better-sqlite3': ['src/store'],
   execa: ['src/hosts', 'envs/sandbox', 'envs/external'],
+  hyparquet: ['src/interop'],
+  'hyparquet-writer': ['src/interop'],
   yaml: ['src/config'],
   commander: ['src/cli'],
   diff: ['src/replay'],

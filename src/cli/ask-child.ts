@@ -23,8 +23,8 @@ export type Reply<Answer> =
   | { readonly answer: null; readonly ended: string; readonly stderr: string };
 
 /**
- * Starts a process of the lab's own for one question, and ends it when it has answered. It stands apart because it loads
- * onnxruntime, whose native code may crash or hang.
+ * Starts a process of the lab's own for one question, and ends it when it has answered. It stands apart because it runs
+ * native code that may crash, or compute for too long.
  */
 export async function askChild<Answer extends { readonly type: string }>(
   question: Question<Answer>,

@@ -1,8 +1,10 @@
 import { formatEffective } from '../config/effective.ts';
 import type { Override } from '../config/overrides.ts';
+
+import { formatBytes } from '../domain/bytes.ts';
 import { visibleText } from '../domain/visible-text.ts';
 import { openRunReader } from '../store/queries.ts';
-import { listRuns, type RunListing } from '../store/run-directory.ts';
+import { directoryBytes, listRuns, type RunListing } from '../store/run-directory.ts';
 import { loadConfigFile } from './config-file.ts';
 import { type Column, formatTable, formatTime } from './format.ts';
 import { labCommand } from './lab-command.ts';
@@ -37,6 +39,7 @@ const RUN_COLUMNS: readonly Column<RunListing>[] = [
     cell: ({ manifest }) => (manifest === null ? '' : formatTime(manifest.createdAt)),
   },
   { title: 'ATTEMPTS', align: 'right', cell: ({ manifest }) => String(manifest?.attempt ?? '') },
+  { title: 'SIZE', align: 'right', cell: ({ paths }) => formatBytes(directoryBytes(paths.root)) },
   { title: 'SEED', align: 'right', cell: ({ manifest }) => String(manifest?.seed ?? '') },
   {
     title: 'PARENT',

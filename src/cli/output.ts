@@ -9,6 +9,7 @@ const USAGE_CODES: ReadonlySet<ErrorCode> = new Set([
   'usage',
   'config-invalid',
   'filter-invalid',
+  'sql-invalid',
   'knob-invalid',
 ]);
 const ERASE_LINE = '\r\u001B[K';

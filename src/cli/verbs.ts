@@ -12,6 +12,7 @@ import {
   stopRun,
   undoKnob,
 } from './control.ts';
+import { addDataVerbs } from './data-verbs.ts';
 import { type DevicesOptions, printDevices } from './devices.ts';
 import { type EpisodesOptions, printEpisodes } from './episodes.ts';
 import { type ExportOptions, exportRun } from './export.ts';
@@ -94,6 +95,7 @@ export function createProgram(openTui: OpenTui, finish: (exitCode: number) => vo
   addControlVerbs(program);
   addInspectVerbs(program, finish);
   addReplayVerb(program, finish);
+  addDataVerbs(program, finish);
   return program;
 }
 
@@ -269,7 +271,7 @@ function addInspectVerbs(program: Command, finish: (exitCode: number) => void): 
     .command('export')
     .argument('<run[@iteration]>', 'default of the iteration: its newest checkpoint')
     .description('write the policy as an ONNX model, with what encodes its inputs')
-    .requiredOption('--to <directory>', 'an empty or new directory')
+    .requiredOption('--to <path>', 'an empty or new directory; for episodes and metrics a file, or -')
     .addOption(jsonOption())
     .action(
       async (place: string, _options, command: Command) =>

@@ -139,7 +139,13 @@ export const configSchema = z.strictObject({
   checkpoint: z
     .strictObject({ every: z.int().min(1).default(20), keep: z.int().min(1).max(1000).default(3) })
     .prefault({}),
-  store: z.strictObject({ textIndex: z.boolean().default(true) }).prefault({}),
+  store: z
+    .strictObject({
+      textIndex: z.boolean().default(true),
+      budgetGiB: z.number().positive().max(1_000_000).nullable().default(null),
+      keepSample: z.number().min(0).max(1).default(0.05),
+    })
+    .prefault({}),
   supervision: z
     .strictObject({
       maxRestarts: z.int().min(0).max(1000).default(5),

@@ -82,7 +82,6 @@ export const resourcesSchema = z.object({
   /** Below the temporary directories of its slots. */
   tempBytes: z.number().nonnegative().nullable(),
 });
-export type Resources = Readonly<z.infer<typeof resourcesSchema>>;
 
 /** What is in one slot of a worker, and what it uses. Times are ms. */
 export const slotUseSchema = z.object({

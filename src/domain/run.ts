@@ -201,6 +201,15 @@ export const previewSchema = z.object({
 });
 export type Preview = Readonly<z.infer<typeof previewSchema>>;
 
+/** What the run directory takes. `fullInS`: until the budget, or the disk, is used up at this rate; null where nobody can say. */
+const storeStatusSchema = z.object({
+  bytes: z.number(),
+  budgetBytes: z.number().nullable(),
+  bytesPerHour: z.number().nullable(),
+  fullInS: z.number().nullable(),
+});
+export type StoreStatus = Readonly<z.infer<typeof storeStatusSchema>>;
+
 /** What a client gets when it asks a live run how it is. */
 export const runStatusSchema = z.object({
   id: z.string(),
@@ -245,5 +254,6 @@ export const runStatusSchema = z.object({
   /** Resets of used slots that were audited in this attempt, and families in which one was seen to leak. */
   audits: z.int().nonnegative().default(0),
   leaks: z.array(leakSchema).default([]),
+  store: storeStatusSchema.nullable().default(null),
 });
 export type RunStatus = Readonly<z.infer<typeof runStatusSchema>>;

@@ -10,6 +10,7 @@ const ENTRIES = {
   devices: '../../trainer/devices/main',
   export: '../../trainer/export/main',
   replay: '../replay/main',
+  sql: '../cli/sql-process',
 } as const;
 export type EntryName = keyof typeof ENTRIES;
 

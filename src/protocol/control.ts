@@ -32,6 +32,14 @@ export const controlRequestSchema = z.discriminatedUnion('command', [
     knobs: z.partialRecord(knobNameSchema, z.number()),
   }),
   z.object({ id: z.int(), command: z.literal('checkpoint'), who: z.string() }),
+  /** Keeps the steps of an episode whatever the budget, or lets it go again. */
+  z.object({
+    id: z.int(),
+    command: z.literal('pin'),
+    who: z.string(),
+    episode: z.string(),
+    pinned: z.boolean(),
+  }),
 ]);
 export type ControlRequest = Readonly<z.infer<typeof controlRequestSchema>>;
 

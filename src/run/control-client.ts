@@ -36,6 +36,8 @@ export interface ControlClient {
   preview(knobs: Readonly<Partial<Record<KnobName, number>>>): Promise<Preview>;
   /** Has the run write a checkpoint now; resolves with its name. */
   checkpoint(): Promise<string>;
+  /** Pins an episode, or lets it go; resolves with whether that changed anything. */
+  pin(episode: string, pinned: boolean): Promise<boolean>;
   close(): void;
 }
 
@@ -100,6 +102,8 @@ export async function connectControl(manifest: RunManifest): Promise<ControlClie
     preview: async (knobs) =>
       previewSchema.parse(await request({ command: 'preview', knobs }, PREVIEW_TIMEOUT_MS)),
     checkpoint: async () => z.string().parse(await request({ command: 'checkpoint', who })),
+    pin: async (episode, pinned) =>
+      z.boolean().parse(await request({ command: 'pin', who, episode, pinned })),
     close: () => void socket.destroy(),
   };
 }

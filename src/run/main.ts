@@ -6,8 +6,10 @@ import { errorText, errorWithHint, LabError } from '../domain/error.ts';
 import type { KnobChange, RunEvent, RunManifest } from '../domain/run.ts';
 import type { ControlRequest } from '../protocol/control.ts';
 import { openRunStore, type RunStore } from '../store/index-writer.ts';
+import { setPin } from '../store/pins.ts';
 import { openRunReader } from '../store/queries.ts';
 import { lockRun, type RunPaths, readManifest, runPaths, writeManifest } from '../store/run-directory.ts';
+import { segmentBytesWithin } from '../store/segment.ts';
 import { type Checkpoint, loadCheckpoint } from './checkpoint.ts';
 import { startingKnobs } from './config-knobs.ts';
 import { ControlServer } from './control-server.ts';
@@ -41,7 +43,7 @@ async function main(): Promise<void> {
 
 async function work(manifest: RunManifest): Promise<void> {
   const { config } = loadConfig(readFileSync(paths.config, 'utf8'), { file: paths.config });
-  const store = openRunStore(paths);
+  const store = openRunStore(paths, { segmentBytes: segmentBytesWithin(config.store.budgetGiB) });
   const text = config.store.textIndex ? createTextFollower(store) : null;
   try {
     const { checkpoint, knobChanges } = findStart(store, config);
@@ -134,6 +136,8 @@ async function answer(run: Run, request: ControlRequest): Promise<unknown> {
       return await run.preview(request.knobs);
     case 'checkpoint':
       return run.checkpoint();
+    case 'pin':
+      return setPin(paths, request);
   }
 }
 

@@ -24,6 +24,7 @@ import { ProviderNews } from './provider-news.ts';
 import { RejectedUpdates } from './rejected-updates.ts';
 import { SampleFlow } from './sample-flow.ts';
 import { identity, limits } from './status.ts';
+import { StoreKeeper } from './store-keeper.ts';
 import { TrainerLink } from './trainer-link.ts';
 import { WorkerPool } from './worker-pool.ts';
 
@@ -69,6 +70,7 @@ export class Run {
   readonly #rejected: RejectedUpdates;
   readonly #losses: LostChildren;
   readonly #pipeline: PipelineKeeper;
+  readonly #storeKeeper: StoreKeeper;
   readonly #done: Promise<void>;
   #resolveDone: () => void = () => undefined;
   #closing = false;
@@ -81,6 +83,7 @@ export class Run {
     this.#rules = flowRules(config);
     this.#journal = new Journal(options);
     this.#providers = new ProviderNews(this.#journal);
+    this.#storeKeeper = new StoreKeeper({ paths, store, journal: this.#journal, ...config.store });
     this.#checkpointed = checkpoint;
     this.#done = new Promise((resolve) => {
       this.#resolveDone = resolve;
@@ -187,6 +190,7 @@ export class Run {
       ...this.#pipeline.status(Date.now()),
       retried: this.#dispatcher.retried,
       waste: this.#samples.waste,
+      store: this.#storeKeeper.status(),
     };
   }
 
@@ -397,6 +401,7 @@ export class Run {
     this.#lastTick = now;
     this.#workers.checkHeartbeats(asleep);
     this.#trainer.checkHeartbeat(asleep);
+    this.#storeKeeper.tick(this.#lastTick);
     const { minutes } = this.#config.stop;
     if (minutes !== null && this.#progress.elapsedS >= minutes * 60) this.#life.finish();
     this.#advance();
@@ -427,6 +432,7 @@ export class Run {
 
   async #close(state: EndKind): Promise<void> {
     this.#closing = true;
+    this.#storeKeeper.close();
     if (this.#ticker !== null) clearInterval(this.#ticker);
     this.#pressure.hold();
     this.#intake.flush();

@@ -112,10 +112,13 @@ const SINCE_VERSION_2: Partial<Record<EpisodeColumn, string>> = {
 
 /** What selects EPISODE_COLUMNS, in their order, from an index of that schema version. */
 export function episodeColumnsSql(version: number): string {
-  return EPISODE_COLUMNS.map((name) => {
-    const missing = version < 2 ? SINCE_VERSION_2[name] : undefined;
-    return missing === undefined ? name : `${missing} AS ${name}`;
-  }).join(', ');
+  return EPISODE_COLUMNS.map((name) => episodeColumnSql(name, version)).join(', ');
+}
+
+/** The same of one of them. */
+export function episodeColumnSql(name: EpisodeColumn, version: number): string {
+  const missing = version < 2 ? SINCE_VERSION_2[name] : undefined;
+  return missing === undefined ? name : `${missing} AS ${name}`;
 }
 
 /** A column of `episodes` that holds a part of the summary. */

@@ -4,9 +4,14 @@ import type Database from 'better-sqlite3';
 import { z } from 'zod';
 import { errorText, LabError } from '../domain/error.ts';
 import { episodeIdSchema, episodeSequence } from '../domain/id.ts';
+
+import { archivedSequences } from './archive-files.ts';
+
 import { findBlockProblem } from './columns/block-writer.ts';
+
 import { openDatabase, openDatabaseReadOnly } from './database.ts';
 import { reconcile } from './reconcile.ts';
+import { hasUnsettledRewrites, readStubs, settleRewrites } from './rewrite.ts';
 import { lockRun, type RunPaths } from './run-directory.ts';
 import { scanSegment, segmentName, segmentNumbers } from './segment.ts';
 import { storeError } from './store-error.ts';
@@ -24,7 +29,7 @@ export interface SegmentReport {
 
 export interface FsckReport {
   readonly segments: readonly SegmentReport[];
-  /** Different episodes that are whole. */
+  /** Different episodes that are there, those whose steps were dropped too. */
   readonly episodes: number;
   /** What is wrong with the index; null when it says what the segments hold. */
   readonly indexProblem: string | null;
@@ -48,8 +53,10 @@ export interface FsckOptions {
 export function checkRun(paths: RunPaths, options: FsckOptions): FsckReport {
   const lock = lockRun(paths);
   try {
+    settle(paths);
     const sequences = new Set<number>();
     const segments = segmentNumbers(paths.segments).map((number) => checkSegment(paths, number, sequences));
+    for (const sequence of archivedSequences(paths.segments)) sequences.add(sequence);
     const indexProblem = findIndexProblem(paths, sequences, segments);
     const rebuilt = options.repair && indexProblem !== null;
     if (rebuilt) rebuildIndex(paths);
@@ -61,6 +68,17 @@ export function checkRun(paths: RunPaths, options: FsckOptions): FsckReport {
     throw storeError(thrown, 'check the run', paths.root);
   } finally {
     lock.release();
+  }
+}
+
+/** A rewrite that a crash interrupted would look like damage. */
+function settle(paths: RunPaths): void {
+  if (!hasUnsettledRewrites(paths.segments) || !existsSync(paths.database)) return;
+  const database = openDatabase(paths.database);
+  try {
+    settleRewrites(database, paths.segments);
+  } finally {
+    database.close();
   }
 }
 
@@ -76,6 +94,9 @@ function checkSegment(paths: RunPaths, number: number, sequences: Set<number>): 
       continue;
     }
     records += 1;
+    if (stretch.record.kind === 'stubs') {
+      for (const { id } of readStubs(stretch.record)) sequences.add(episodeSequence(id));
+    }
     if (stretch.record.kind !== 'episode') continue;
     episodes += 1;
     const header = episodeHeaderSchema.safeParse(stretch.record.header);

@@ -12,6 +12,7 @@ import {
 } from '../domain/run.ts';
 import { BlockWriter } from './columns/block-writer.ts';
 import { episodeToRow, INSERT_EPISODE } from './episode-row.ts';
+import { readStubs } from './rewrite.ts';
 import type { RecordPlace, StoredRecord } from './segment.ts';
 
 /** A record that is small and has no body, with its kind. */
@@ -77,7 +78,12 @@ export function prepareIndexRows(database: Database.Database, blockRows?: number
   return {
     episode,
     entry,
-    record: ({ kind, header }, place) => {
+    record: (stored, place) => {
+      const { kind, header } = stored;
+      // Length 0 says that the steps were dropped.
+      if (kind === 'stubs') {
+        return readStubs(stored).filter((summary) => episode(summary, { ...place, length: 0 })).length > 0;
+      }
       if (kind === 'episode') return episode(episodeSummarySchema.parse(header), place);
       entry(parseEntry(kind, header));
       return true;

@@ -4,12 +4,27 @@ import type { EpisodeSummary } from '../domain/episode.ts';
 import { LabError } from '../domain/error.ts';
 import { episodeSequence } from '../domain/id.ts';
 import type { Evaluation, IterationMetrics, KnobChange, RunEvent } from '../domain/run.ts';
+
 import { healBlocks } from './columns/block-writer.ts';
+
+import {
+  type CompactionOptions,
+  type CompactionReport,
+  compactedSegments,
+  compactSegment,
+} from './compact.ts';
+
 import { openDatabase } from './database.ts';
 import { type IndexRows, type LogEntry, parseEntry, prepareIndexRows } from './index-rows.ts';
 import { reconcile, type StoreRepair } from './reconcile.ts';
 import type { RunPaths } from './run-directory.ts';
-import { type EncodedRecord, encodeRecord, SEGMENT_BYTES, SegmentAppender } from './segment.ts';
+import {
+  type EncodedRecord,
+  encodeRecord,
+  SEGMENT_BYTES,
+  SegmentAppender,
+  segmentNumbers,
+} from './segment.ts';
 import { isDamagedDatabase, reasonText, storeError } from './store-error.ts';
 
 /** An episode to store. `body` is UTF-8 JSON of an `EpisodeBody`; it is not looked into here. */
@@ -44,6 +59,8 @@ export interface RunStore {
   appendEvent(event: RunEvent): void;
   appendKnobChange(change: KnobChange): void;
   totals(): RunTotals;
+  /** Compacts the oldest closed segment that gives anything; null when none does. Not to be called again meanwhile. */
+  compactOldest(options: CompactionOptions): Promise<CompactionReport | null>;
   /** Forces the segment to the disk. */
   sync(): void;
   /** Forces everything to the disk and closes. */
@@ -76,10 +93,15 @@ class SegmentedStore implements RunStore {
   readonly #database: Database.Database;
   readonly #segments: SegmentAppender;
   readonly #rows: IndexRows;
+  readonly #directory: string;
+  /** Segments of which nothing more can be dropped; null before they were looked for. The others, failures thinned. */
+  #compacted: Set<number> | null = null;
+  readonly #thinned = new Set<number>();
   #totals: RunTotals;
 
   constructor(paths: RunPaths, { segmentBytes = SEGMENT_BYTES, blockRows }: RunStoreOptions) {
     const database = openDatabase(paths.database);
+    this.#directory = paths.segments;
     try {
       this.repair = reconcile(database, paths.segments);
       healBlocks(database);
@@ -132,6 +154,21 @@ class SegmentedStore implements RunStore {
 
   totals(): RunTotals {
     return this.#totals;
+  }
+
+  async compactOldest(options: CompactionOptions): Promise<CompactionReport | null> {
+    const breathe = async (): Promise<boolean> => (await options.breathe()) && this.#database.open;
+    this.#compacted ??= compactedSegments(this.#database);
+    const spent = options.thinFailures === true ? this.#thinned : this.#compacted;
+    for (const number of segmentNumbers(this.#directory)) {
+      if (number >= Math.min(this.#segments.number, options.before ?? Infinity)) break;
+      if (spent.has(number)) continue;
+      const report = await compactSegment(this.#database, this.#directory, number, { ...options, breathe });
+      if (!this.#database.open) return report;
+      spent.add(number);
+      if (report !== null) return report;
+    }
+    return null;
   }
 
   sync(): void {

@@ -7,7 +7,7 @@ import {
   episodeSummarySchema,
 } from '../domain/episode.ts';
 import { LabError } from '../domain/error.ts';
-import { episodeIdSchema, episodeSequence } from '../domain/id.ts';
+import { type EpisodeId, episodeIdSchema, episodeSequence } from '../domain/id.ts';
 import {
   type Evaluation,
   evaluationSchema,
@@ -18,14 +18,18 @@ import {
   type RunEvent,
   runEventSchema,
 } from '../domain/run.ts';
+import { readEpisodeRecord } from './body-reader.ts';
 import { openDatabaseReadOnly } from './database.ts';
 import { EpisodeFinder, type EpisodePage, type PageOptions } from './episode-finder.ts';
 import { episodeColumnsSql, rowToEpisode } from './episode-row.ts';
 import type { Filter } from './filter.ts';
 import { schemaVersion } from './migrations.ts';
 import type { RunPaths } from './run-directory.ts';
+
 import { RunText } from './run-text.ts';
-import { inflateBody, readRecord } from './segment.ts';
+
+import { inflateBody, type RecordPlace } from './segment.ts';
+
 import { reasonText, storeError } from './store-error.ts';
 
 /** A whole episode: what is indexed, and its steps. */
@@ -54,7 +58,7 @@ export interface RunReader {
   countEpisodes(filter: Filter): number;
   /** How many episodes by failure type, and `success`; types that do not occur are left out. */
   failureCounts(filter: Filter): Record<string, number>;
-  /** Throws `episode-not-found`, naming the ids there are, or `segment-corrupt`. */
+  /** Throws `episode-not-found`, naming the ids there are, `episode-dropped`, or `segment-corrupt`. */
   episode(id: string): StoredEpisode;
   close(): void;
 }
@@ -142,7 +146,7 @@ class IndexReader implements RunReader {
       : [];
     if (row === undefined) throw this.#notFound(id);
     const indexed = rowToEpisode(row);
-    const record = readRecord(this.#paths.segments, placeSchema.parse(row));
+    const record = readEpisodeRecord(this.#paths.segments, indexed.id, () => this.#place(indexed.id));
     const named = z.looseObject({ id: z.string() }).safeParse(record.header);
     if (record.kind !== 'episode' || named.data?.id !== indexed.id) {
       throw corrupt(id, `the index points at ${named.data?.id ?? record.kind}`);
@@ -167,6 +171,12 @@ class IndexReader implements RunReader {
     } catch (thrown) {
       throw storeError(thrown, 'read the index', this.#paths.database);
     }
+  }
+
+  #place(id: EpisodeId): RecordPlace {
+    return placeSchema.parse(
+      this.#rows('SELECT segment, offset, length FROM episodes WHERE sequence = ?', [episodeSequence(id)])[0],
+    );
   }
 
   #notFound(id: string): LabError {

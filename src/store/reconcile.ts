@@ -3,8 +3,13 @@ import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { z } from 'zod';
 import { systemErrorCode } from '../domain/error.ts';
+
+import { indexArchive } from './archive-files.ts';
+
 import { rebuildBlocks } from './columns/block-writer.ts';
+
 import { prepareIndexRows } from './index-rows.ts';
+import { settleRewrites } from './rewrite.ts';
 import { type ScannedStretch, scanSegment, segmentName, segmentNumbers } from './segment.ts';
 
 /** What had to be put right between segments and index. All zero after a clean end. */
@@ -27,6 +32,7 @@ type Tally = { -readonly [Name in keyof StoreRepair]: number };
  * gone, cuts a torn record off the newest segment. Costs one look at each segment's size when nothing is amiss.
  */
 export function reconcile(database: Database.Database, directory: string): StoreRepair {
+  settleRewrites(database, directory);
   const tally: Tally = { reindexed: 0, dropped: 0, torn: 0, tornBytes: 0, damaged: 0 };
   database
     .transaction(() => {
@@ -42,6 +48,7 @@ export function reconcile(database: Database.Database, directory: string): Store
           newest: number === numbers.at(-1),
         });
       }
+      tally.reindexed += indexArchive(database, directory);
       if (tally.dropped > 0) rebuildBlocks(database);
     })
     .immediate();

@@ -154,6 +154,17 @@ export function createRunDirectory(paths: RunPaths): void {
   }
 }
 
+/** Bytes of all files below a directory; those that go meanwhile count as none. */
+export function directoryBytes(directory: string): number {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce(
+      (sum, entry) =>
+        sum + (statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0),
+      0,
+    );
+}
+
 /** Takes the right to write the run. Throws `run-locked`, naming the process and host that has it. */
 export function lockRun(paths: RunPaths): RunLock {
   return takeLock(paths.lock);

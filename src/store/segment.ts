@@ -9,7 +9,7 @@ import {
   writeSync,
   writevSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { errorText, LabError, systemErrorCode } from '../domain/error.ts';
 import { keysOf } from '../domain/table.ts';
@@ -18,12 +18,25 @@ import { syncDirectory } from './atomic-file.ts';
 /** A segment is closed, and the next one begun, before it would grow past this. */
 export const SEGMENT_BYTES = 64 * 1024 * 1024;
 
+/** Of a run with a byte budget: a twentieth of it, so that there are closed segments to compact, but 1 MiB at least. */
+export function segmentBytesWithin(budgetGiB: number | null): number {
+  if (budgetGiB === null) return SEGMENT_BYTES;
+  return Math.max(2 ** 20, Math.min(SEGMENT_BYTES, Math.floor((budgetGiB * 2 ** 30) / 20)));
+}
+
 /**
  * Kinds of records, and the byte that tells them. A segment holds records one after the other, little endian:
  * `ALR` · kind byte · u32 header length · u32 body length · u32 CRC-32 of all the rest · header (UTF-8 JSON) · body
- * (raw deflate; empty for all kinds but episodes).
+ * (raw deflate; empty for all kinds but episodes and `stubs`, the summaries of episodes whose steps were dropped).
  */
-const KIND_BYTES = { episode: 0x65, iteration: 0x69, evaluation: 0x76, event: 0x6e, knob: 0x6b } as const;
+const KIND_BYTES = {
+  episode: 0x65,
+  stubs: 0x73,
+  iteration: 0x69,
+  evaluation: 0x76,
+  event: 0x6e,
+  knob: 0x6b,
+} as const;
 export type RecordKind = keyof typeof KIND_BYTES;
 const MAGIC = Buffer.from('ALR');
 const PREFIX_BYTES = 16;
@@ -59,6 +72,8 @@ export type ScannedStretch =
       readonly offset: number;
       readonly length: number;
       readonly record: StoredRecord;
+      /** All of it, as it stands there. */
+      readonly bytes: Buffer;
     }
   | {
       readonly type: 'damage';
@@ -118,11 +133,16 @@ export function inflateBody(record: StoredRecord): Buffer {
 
 /** Reads one record. Throws `segment-corrupt` when the file is missing or short, or the checksum is wrong. */
 export function readRecord(directory: string, place: RecordPlace): StoredRecord {
-  const where = `${segmentName(place.segment)} at byte ${place.offset}`;
+  return readRecordAt(join(directory, segmentName(place.segment)), place);
+}
+
+/** The same in any file. */
+export function readRecordAt(path: string, place: Omit<RecordPlace, 'segment'>): StoredRecord {
+  const where = `${basename(path)} at byte ${place.offset}`;
   const bytes = Buffer.allocUnsafe(place.length);
   let read: number;
   try {
-    const file = openSync(join(directory, segmentName(place.segment)), 'r');
+    const file = openSync(path, 'r');
     try {
       read = readSync(file, bytes, 0, place.length, place.offset);
     } finally {
@@ -141,19 +161,28 @@ export function readRecord(directory: string, place: RecordPlace): StoredRecord 
  * Walks a segment from a record's start, as if it ended before byte `to`. Damaged stretches are passed over; nothing is
  * thrown for them.
  */
-export function* scanSegment(
+export function scanSegment(
   directory: string,
   number: number,
   from = 0,
   to = Number.POSITIVE_INFINITY,
 ): Generator<ScannedStretch> {
-  const bytes = readStretch(join(directory, segmentName(number)), from, to);
+  return scanFile(join(directory, segmentName(number)), from, to);
+}
+
+/** The same for any file that holds whole records; what is between them counts as damage. */
+export function scanFile(path: string, from = 0, to = Number.POSITIVE_INFINITY): Generator<ScannedStretch> {
+  // At once: a file that is not there is not found out in the middle of a walk.
+  return scanBytes(readStretch(path, from, to), from);
+}
+
+function* scanBytes(bytes: Buffer, from: number): Generator<ScannedStretch> {
   let at = 0;
   while (at < bytes.byteLength) {
     const length = recordLength(bytes, at);
     const record = length === null ? null : decodeRecord(bytes, at, length);
     if (record !== null && length !== null) {
-      yield { type: 'record', offset: from + at, length, record };
+      yield { type: 'record', offset: from + at, length, record, bytes: bytes.subarray(at, at + length) };
       at += length;
     } else {
       const next = nextRecord(bytes, at + 1);
@@ -189,6 +218,11 @@ export class SegmentAppender {
     this.#number = segmentNumbers(directory).at(-1) ?? 1;
     this.#file = openToAppend(directory, this.#number);
     this.#size = fstatSync(this.#file).size;
+  }
+
+  /** Number of the segment that is appended to. */
+  get number(): number {
+    return this.#number;
   }
 
   get path(): string {

@@ -34,6 +34,19 @@ export function openTextIndex(path: string): TextIndex | null {
   }
 }
 
+/**
+ * The first segment of a run that its text index still has to read, or reads again when a block is filled; null when nothing can
+ * be said of it.
+ */
+export function firstUnreadSegment(path: string): number | null {
+  const database = openTextDatabaseReadOnly(path);
+  try {
+    return database === null ? null : readTextState(database).block.segment;
+  } finally {
+    database?.close();
+  }
+}
+
 /** Answers that are kept: lists are asked for page by page, and again with each refresh of a screen. */
 const KEPT_ANSWERS = 16;
 /** A word that goes on in more ways than this is left to the full-text index. */

@@ -35,6 +35,7 @@ describe('help', () => {
       'export',
       'devices',
       'config',
+      'sql',
     ];
     for (const verb of verbs) expect(stdout).toContain(`\n  ${verb} `);
     expect(stdout).not.toContain('worker-process');

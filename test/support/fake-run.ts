@@ -142,6 +142,8 @@ function answerOf(request: ControlRequest): unknown {
     case 'stop':
     case 'checkpoint':
       return null;
+    case 'pin':
+      return true;
   }
 }
 
@@ -177,5 +179,6 @@ function statusOf({ id, name, state, reason, attempt }: RunManifest): RunStatus 
     waste: { useful: 90, stale: 6, void: 1, truncated: 2, retried: 1 },
     audits: 0,
     leaks: [],
+    store: null,
   };
 }

@@ -134,6 +134,7 @@ export function statusOf(change: Partial<RunStatus> = {}): RunStatus {
     waste: { useful: 900, stale: 20, void: 5, truncated: 60, retried: 0 },
     audits: 210,
     leaks: [],
+    store: null,
     ...change,
   };
 }
@@ -349,6 +350,7 @@ export class FakeRun {
       case 'slots':
       case 'stop':
       case 'checkpoint':
+      case 'pin':
         return null;
     }
   }

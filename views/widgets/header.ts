@@ -1,3 +1,4 @@
+import { formatBytes, formatForecast } from '../../src/domain/bytes.ts';
 import { type ChildStatus, isFinal, type RunState, type RunStatus } from '../../src/domain/run.ts';
 import { ROLLED_BACK, trainerFellBack } from '../alarms.ts';
 import {
@@ -37,6 +38,9 @@ const ROOMY = 140;
 const SILENT_MS = 5000;
 /** A rolled back update is called out at least so long. */
 const ALARM_MS = 15_000;
+/** A disk that is full within a day is told, and one within an hour is called out. */
+const DISK_SOON_S = 86_400;
+const FULL_SOON_S = 3600;
 
 /** The run process is gone although its work was not done. */
 function isDead(run: RunSnapshot): boolean {
@@ -189,10 +193,28 @@ function wellPieces(run: RunSnapshot, status: RunStatus): Line[] {
     [seg(childrenSummary(children)), seg(providerText(children, fell), fell ? 'warn' : 'plain')],
     ...(staleSteps > 0 ? [[seg(`${formatCount(staleSteps)} stale steps left out`, 'warn')]] : []),
     [seg('slots busy ', 'dim'), seg(slotsText(children))],
+    ...disk(status, 'forecast'),
     figure('memory', `${formatCount(memory)} MiB`),
     figure('queued steps', `${formatCount(queuedSteps)}/${formatCount(batchSteps)}`),
     figure('staleness', `${formatNumber(staleness)}, most ${formatCount(stalest)}`),
+    ...disk(status, 'size'),
   ];
+}
+
+/**
+ * What the run takes on the disk: with a forecast, which is worth a place further ahead, where there is a budget or the disk is
+ * full within a day; else the size alone. Nothing where it is the other one's turn.
+ */
+function disk({ store }: RunStatus, part: 'forecast' | 'size'): Line[] {
+  if (store === null) return [];
+  const { bytes, budgetBytes, fullInS } = store;
+  const used =
+    budgetBytes === null ? formatBytes(bytes) : `${formatBytes(bytes)} of ${formatBytes(budgetBytes)}`;
+  const forecast = fullInS !== null && (budgetBytes !== null || fullInS < DISK_SOON_S) ? fullInS : null;
+  if ((forecast === null) !== (part === 'size')) return [];
+  if (forecast === null) return [figure('disk', used)];
+  const tone = forecast < FULL_SOON_S ? 'warn' : 'plain';
+  return [[...figure('disk', used), seg(` ${formatForecast(forecast)}`, tone)]];
 }
 
 function childrenSummary(children: readonly ChildStatus[]): string {

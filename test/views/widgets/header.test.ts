@@ -24,6 +24,17 @@ describe('the header', () => {
     `);
   });
 
+  it('says when the disk is full, before figures that matter less; without a budget only when that is near', () => {
+    const GIB = 2 ** 30;
+    const third = (budgetBytes: number | null, fullInS: number | null): string | undefined => {
+      const store = { bytes: 1.4 * GIB, budgetBytes, bytesPerHour: GIB, fullInS };
+      return header({ status: statusOf({ store }) }, 160)[2];
+    };
+    expect(third(10 * GIB, 32_400)).toContain('7,000   disk 1.40 GiB of 10.0 GiB full in 9 h   memory');
+    expect(third(null, 900_000)).toMatch(/most 2 {3}disk 1\.40 GiB$/u);
+    expect(third(null, 2700)).toContain('7,000   disk 1.40 GiB full in 45 min   memory');
+  });
+
   it('keeps what matters most at 80 and at 40 columns', () => {
     expect(header({}, 80)).toMatchInlineSnapshot(`
       [

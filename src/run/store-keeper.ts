@@ -1,0 +1,179 @@
+import { statfsSync } from 'node:fs';
+import { setImmediate as breathe } from 'node:timers/promises';
+import { formatBytes } from '../domain/bytes.ts';
+import { errorText } from '../domain/error.ts';
+import type { StoreStatus } from '../domain/run.ts';
+import type { CompactionReport } from '../store/compact.ts';
+import type { RunStore } from '../store/index-writer.ts';
+import { readPins } from '../store/pins.ts';
+import { describeKept } from '../store/retention.ts';
+import { directoryBytes, type RunPaths } from '../store/run-directory.ts';
+import { firstUnreadSegment } from '../store/text-index.ts';
+import type { Journal } from './journal.ts';
+import { StoreGrowth } from './store-growth.ts';
+
+export interface StoreKeeperOptions {
+  readonly paths: RunPaths;
+  readonly store: RunStore;
+  readonly journal: Journal;
+  readonly budgetGiB: number | null;
+  readonly keepSample: number;
+  /** The text index follows the segments (`store.textIndex`). */
+  readonly textIndex: boolean;
+}
+
+const MEASURE_MS = 5000;
+/** Compaction begins when so much of the budget is used, and rests again below the lower mark. */
+const MARKS = { begin: 0.9, rest: 0.8 } as const;
+/** A forecast below this is worth an event. */
+const SOON_S = 3600;
+const GIB = 2 ** 30;
+
+/**
+ * Keeps a run within its byte budget: measures its directory, says when it will be full at this rate, and compacts closed
+ * segments, the oldest first, when little is left. A full budget never stops the run: it is told, and the disk has the last word.
+ */
+export class StoreKeeper {
+  readonly #options: StoreKeeperOptions;
+  readonly #budget: number | null;
+  readonly #growth = new StoreGrowth();
+  #measuredAt = Number.NEGATIVE_INFINITY;
+  #fullInS: number | null = null;
+  #toldSoon = false;
+  #toldFull = false;
+  #retaining = false;
+  #thinning = false;
+  #compacting = false;
+  #closed = false;
+
+  constructor(options: StoreKeeperOptions) {
+    this.#options = options;
+    this.#budget = options.budgetGiB === null ? null : options.budgetGiB * GIB;
+  }
+
+  status(): StoreStatus {
+    const { bytes, bytesPerHour } = this.#growth;
+    return { bytes, budgetBytes: this.#budget, bytesPerHour, fullInS: this.#fullInS };
+  }
+
+  /** Called every now and then, with the time in ms. */
+  tick(now: number): void {
+    if (this.#closed || now - this.#measuredAt < MEASURE_MS) return;
+    this.#measuredAt = now;
+    try {
+      this.#measure(now);
+    } catch (thrown) {
+      // A file that goes while it is looked at: the next look will do.
+      this.#options.journal.log(`the run directory could not be measured: ${errorText(thrown)}`);
+      return;
+    }
+    this.#warn();
+    if (this.#isNearBudget() && !this.#compacting) void this.#compact();
+  }
+
+  /** Nothing is begun any more; a compaction in progress gives up at its next breath. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  #measure(now: number): void {
+    const { root } = this.#options.paths;
+    this.#growth.observe(now, directoryBytes(root));
+    const disk = statfsSync(root);
+    const free = disk.bavail * disk.bsize;
+    const left = this.#budget === null ? free : Math.min(free, this.#budget - this.#growth.bytes);
+    this.#fullInS = this.#growth.secondsUntil(left);
+  }
+
+  #warn(): void {
+    const { journal } = this.#options;
+    // What is full already is told by `store-over-budget`, or by the disk.
+    const soon = this.#fullInS !== null && this.#fullInS > 0 && this.#fullInS < SOON_S;
+    if (soon && !this.#toldSoon) {
+      const minutes = Math.round((this.#fullInS ?? 0) / 60);
+      const what = this.#budget === null ? 'the disk' : 'store.budgetGiB or the disk';
+      journal.event('warning', 'store-filling', 'store', `${what} is full in ${minutes} min at this rate`);
+    }
+    // Not again at each wobble of the rate.
+    if (soon || this.#fullInS === null || this.#fullInS > 2 * SOON_S) this.#toldSoon = soon;
+  }
+
+  /** From the upper mark down to the lower one. */
+  #isNearBudget(): boolean {
+    if (this.#budget === null) return false;
+    const used = this.#growth.bytes / this.#budget;
+    if (used >= MARKS.begin && !this.#retaining) {
+      this.#retaining = true;
+      const message = `${Math.round(used * 100)} % of store.budgetGiB are used: closed segments are compacted; kept are ${describeKept()}`;
+      this.#options.journal.event('info', 'retention-began', 'store', message);
+    } else if (used < MARKS.rest) {
+      this.#retaining = false;
+      this.#thinning = false;
+      this.#toldFull = false;
+    }
+    return this.#retaining;
+  }
+
+  /** One segment after another, as the run may write faster than it is looked at, until there is room or nothing more to drop. */
+  async #compact(): Promise<void> {
+    const { paths, journal } = this.#options;
+    this.#compacting = true;
+    try {
+      while (!this.#closed && directoryBytes(paths.root) > MARKS.rest * (this.#budget ?? 0)) {
+        const report = await this.#compactOne();
+        if (report === null) {
+          if (!this.#closed) this.#nothingLeft();
+          break;
+        }
+        journal.event('info', 'segment-compacted', 'store', describeCompaction(report));
+      }
+    } catch (thrown) {
+      this.#retaining = false;
+      journal.event('error', 'compaction-failed', 'store', errorText(thrown));
+    } finally {
+      this.#compacting = false;
+    }
+  }
+
+  async #compactOne(): Promise<CompactionReport | null> {
+    const { store, paths, keepSample } = this.#options;
+    return await store.compactOldest({
+      keepSample,
+      pinned: readPins(paths),
+      thinFailures: this.#thinning,
+      ...this.#leftToText(),
+      breathe: async () => {
+        await breathe();
+        return !this.#closed;
+      },
+    });
+  }
+
+  /** What the text index has not read yet is spared, until the budget is passed. */
+  #leftToText(): { readonly before?: number } {
+    const { paths, textIndex } = this.#options;
+    if (!textIndex || this.#thinning) return {};
+    const before = firstUnreadSegment(paths.text);
+    return before === null ? {} : { before };
+  }
+
+  /** Once for each time that the budget is passed. */
+  #nothingLeft(): void {
+    if (this.#budget === null || this.#growth.bytes <= this.#budget || this.#toldFull) return;
+    if (!this.#thinning) {
+      this.#thinning = true;
+      const thinned =
+        'store.budgetGiB is passed: failures keep their steps as others do, but for 20 of each type in a segment';
+      this.#options.journal.event('warning', 'failures-thinned', 'store', thinned);
+      return;
+    }
+    this.#toldFull = true;
+    const over = formatBytes(this.#growth.bytes - this.#budget);
+    const message = `store.budgetGiB is passed by ${over}, and what closed segments hold is all to be kept; the run goes on`;
+    this.#options.journal.event('warning', 'store-over-budget', 'store', message);
+  }
+}
+
+function describeCompaction({ segment, bytesBefore, bytesAfter, kept, dropped }: CompactionReport): string {
+  return `segment ${segment}: ${formatBytes(bytesBefore)} to ${formatBytes(bytesAfter)}; ${kept} episodes keep their steps, ${dropped} do not`;
+}

@@ -1,0 +1,269 @@
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type Database from 'better-sqlite3';
+import { z } from 'zod';
+import { type EpisodeSummary, episodeSummarySchema } from '../domain/episode.ts';
+import { LabError } from '../domain/error.ts';
+import { episodeSequence } from '../domain/id.ts';
+import { syncDirectory } from './atomic-file.ts';
+import {
+  encodeRecord,
+  inflateBody,
+  type RecordPlace,
+  type StoredRecord,
+  scanSegment,
+  segmentName,
+} from './segment.ts';
+
+/** Being written: worth nothing. Verified, and about to take the segment's place. */
+const ENDINGS = { writing: '.writing', ready: '.ready' } as const;
+/** Summaries without steps are stored so many together: a tenth of what they take one by one. */
+const STUBS_TOGETHER = 256;
+/** Records between two breaths. */
+const BREATH = 200;
+
+/** What becomes of an episode: it stays, its steps are dropped, or it is somewhere else now. */
+export type Fate = 'keep' | 'drop' | RecordPlace;
+
+export interface RewriteReport {
+  readonly segment: number;
+  readonly bytesBefore: number;
+  readonly bytesAfter: number;
+  readonly kept: number;
+  readonly dropped: number;
+  readonly moved: number;
+}
+
+export interface RewriteOptions {
+  /** Is shown all episodes that have their steps here, and says what becomes of each. */
+  readonly decide: (episodes: readonly EpisodeSummary[]) => (episode: EpisodeSummary) => Fate;
+  /** Share of the segment that must be saved at least, in [0, 1). */
+  readonly leastSaving: number;
+  /** Lets others have the thread between some records; resolves to false to give up. */
+  readonly breathe: () => Promise<boolean>;
+}
+
+interface Draft {
+  readonly chunks: Uint8Array[];
+  readonly places: Map<number, RecordPlace>;
+  readonly tally: { kept: number; dropped: number; moved: number };
+  size: number;
+}
+
+/**
+ * Writes a closed segment anew without the steps, or the episodes, that are not to stay in it; all else is copied byte by byte.
+ * Crash-safe: the new file is written beside the old one, forced to the disk and read back; then its places are committed to
+ * the index, and then it is renamed. `settleRewrites` finishes or forgets what a crash left between. Null when given up,
+ * when it would save too little, or when the segment is damaged: `fsck` shall still find what it finds now.
+ */
+export async function rewriteSegment(
+  database: Database.Database,
+  directory: string,
+  number: number,
+  options: RewriteOptions,
+): Promise<RewriteReport | null> {
+  const path = join(directory, segmentName(number));
+  const bytesBefore = statSync(path).size;
+  const draft = await draftSegment(database, directory, number, options);
+  const saved = draft === null ? 0 : bytesBefore - draft.size;
+  if (draft === null || saved <= bytesBefore * options.leastSaving) return null;
+  try {
+    writeWhole(`${path}${ENDINGS.writing}`, draft);
+    verify(`${path}${ENDINGS.writing}`, draft);
+    renameSync(`${path}${ENDINGS.writing}`, `${path}${ENDINGS.ready}`);
+    syncDirectory(directory);
+    commitPlaces(database, number, draft);
+  } catch (thrown) {
+    for (const ending of Object.values(ENDINGS)) rmSync(path + ending, { force: true });
+    throw thrown;
+  }
+  renameSync(`${path}${ENDINGS.ready}`, path);
+  syncDirectory(directory);
+  return { segment: number, bytesBefore, bytesAfter: draft.size, ...draft.tally };
+}
+
+/** Whether a rewritten segment is about to take the place of the old one: its places are not to be relied on just now. */
+export function isBeingReplaced(directory: string, number: number): boolean {
+  return (
+    statSync(join(directory, segmentName(number) + ENDINGS.ready), { throwIfNoEntry: false }) !== undefined
+  );
+}
+
+/** Whether a crash left something for `settleRewrites`. */
+export function hasUnsettledRewrites(directory: string): boolean {
+  return readdirSync(directory).some((name) =>
+    Object.values(ENDINGS).some((ending) => name.endsWith(ending)),
+  );
+}
+
+/**
+ * Finishes or forgets rewrites that a crash has interrupted: one whose places the index has is renamed, any other one is
+ * deleted, and the old segment stands.
+ */
+export function settleRewrites(database: Database.Database, directory: string): void {
+  const indexed = database
+    .prepare<[number], number>('SELECT indexed_bytes FROM segments WHERE number = ?')
+    .pluck();
+  for (const name of readdirSync(directory)) {
+    const path = join(directory, name);
+    if (name.endsWith(ENDINGS.writing)) rmSync(path, { force: true });
+    if (!name.endsWith(ENDINGS.ready)) continue;
+    // Always smaller than the old one: its size tells which of the two the index speaks of.
+    const isIndexed = indexed.get(Number.parseInt(name, 10)) === statSync(path).size;
+    if (isIndexed) renameSync(path, path.slice(0, -ENDINGS.ready.length));
+    else rmSync(path);
+    syncDirectory(directory);
+  }
+}
+
+const stubsSchema = z.array(episodeSummarySchema);
+
+/** The summaries in a record of kind `stubs`: episodes whose steps were dropped. Throws what zod throws. */
+export function readStubs(record: StoredRecord): EpisodeSummary[] {
+  return stubsSchema.parse(JSON.parse(inflateBody(record).toString('utf8')));
+}
+
+/** A record to copy, and the episodes in it. */
+interface Found {
+  readonly kind: StoredRecord['kind'];
+  readonly offset: number;
+  readonly length: number;
+  readonly episodes: readonly EpisodeSummary[];
+}
+
+/** All records of a segment that count, or null where it is damaged, or the wish to go on is gone. */
+async function readSegment(
+  database: Database.Database,
+  directory: string,
+  number: number,
+  breathe: RewriteOptions['breathe'],
+): Promise<Found[] | null> {
+  const placed = database
+    .prepare<[number, number], number>('SELECT offset FROM episodes WHERE sequence = ? AND segment = ?')
+    .pluck();
+  const found: Found[] = [];
+  let seen = 0;
+  for (const stretch of scanSegment(directory, number)) {
+    seen += 1;
+    if (seen % BREATH === 0 && !(await breathe())) return null;
+    if (stretch.type === 'damage') return null;
+    const { record, offset, length } = stretch;
+    const episodes = episodesOf(record);
+    const [only] = episodes;
+    // One that was sent twice has its row, and its steps, elsewhere.
+    const isTwin =
+      record.kind === 'episode' &&
+      only !== undefined &&
+      placed.get(episodeSequence(only.id), number) !== offset;
+    if (!isTwin) found.push({ kind: record.kind, offset, length, episodes });
+  }
+  return found;
+}
+
+function episodesOf(record: StoredRecord): EpisodeSummary[] {
+  if (record.kind === 'stubs') return readStubs(record);
+  return record.kind === 'episode' ? [episodeSummarySchema.parse(record.header)] : [];
+}
+
+async function draftSegment(
+  database: Database.Database,
+  directory: string,
+  number: number,
+  { decide, breathe }: RewriteOptions,
+): Promise<Draft | null> {
+  const found = await readSegment(database, directory, number, breathe);
+  if (found === null) return null;
+  const whole = found.filter(({ kind }) => kind === 'episode').flatMap(({ episodes }) => episodes);
+  const fateOf = decide(whole);
+  const bytes = readFileSync(join(directory, segmentName(number)));
+  const draft: Draft = { chunks: [], places: new Map(), tally: { kept: 0, dropped: 0, moved: 0 }, size: 0 };
+  let stubs: EpisodeSummary[] = [];
+  for (const { kind, offset, length, episodes } of found) {
+    const [only] = episodes;
+    const fate = kind === 'episode' && only !== undefined ? fateOf(only) : 'keep';
+    if (fate === 'drop') {
+      stubs.push(...episodes);
+    } else if (fate === 'keep') {
+      for (const { id } of episodes) {
+        const kept = { segment: number, offset: draft.size, length: kind === 'stubs' ? 0 : length };
+        draft.places.set(episodeSequence(id), kept);
+      }
+      append(draft, bytes.subarray(offset, offset + length));
+    } else for (const { id } of episodes) draft.places.set(episodeSequence(id), fate);
+    if (kind === 'episode')
+      draft.tally[fate === 'keep' ? 'kept' : fate === 'drop' ? 'dropped' : 'moved'] += 1;
+    if (stubs.length === STUBS_TOGETHER) stubs = addStubs(draft, number, stubs);
+  }
+  addStubs(draft, number, stubs);
+  return draft;
+}
+
+function append(draft: Draft, bytes: Uint8Array): void {
+  draft.chunks.push(bytes);
+  draft.size += bytes.byteLength;
+}
+
+/** Length 0 says that there are no steps at that place. Returns the empty list to go on with. */
+function addStubs(draft: Draft, segment: number, stubs: readonly EpisodeSummary[]): EpisodeSummary[] {
+  if (stubs.length === 0) return [];
+  const record = encodeRecord('stubs', { episodes: stubs.length }, Buffer.from(JSON.stringify(stubs)));
+  for (const { id } of stubs) {
+    draft.places.set(episodeSequence(id), { segment, offset: draft.size, length: 0 });
+  }
+  for (const chunk of record.chunks) append(draft, chunk);
+  return [];
+}
+
+function writeWhole(path: string, { chunks }: Draft): void {
+  const file = openSync(path, 'w');
+  try {
+    for (const chunk of chunks) {
+      for (let done = 0; done < chunk.byteLength; ) done += writeSync(file, chunk, done);
+    }
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Reads back what was written: the bytes are those of whole records, so it is enough that they are the same. */
+function verify(path: string, draft: Draft): void {
+  const written = readFileSync(path);
+  let at = 0;
+  const same = draft.chunks.every((chunk) => {
+    const found = written.subarray(at, at + chunk.byteLength);
+    at += chunk.byteLength;
+    return found.equals(chunk);
+  });
+  if (same && written.byteLength === draft.size) return;
+  throw new LabError('store-failed', {
+    message: `${path} reads back other than it was written (${written.byteLength} bytes of ${draft.size})`,
+    hint: 'the segment was left as it is; check the disk',
+  });
+}
+
+/** In one transaction, on the disk when it returns: after a power failure the index must not speak of the old file. */
+function commitPlaces(database: Database.Database, number: number, { places, size }: Draft): void {
+  const move = database.prepare('UPDATE episodes SET segment = ?, offset = ?, length = ? WHERE sequence = ?');
+  database.pragma('synchronous = FULL');
+  try {
+    database
+      .transaction(() => {
+        for (const [sequence, at] of places) move.run(at.segment, at.offset, at.length, sequence);
+        database.prepare('UPDATE segments SET indexed_bytes = ? WHERE number = ?').run(size, number);
+      })
+      .immediate();
+  } finally {
+    database.pragma('synchronous = NORMAL');
+  }
+}
