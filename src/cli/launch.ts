@@ -151,10 +151,11 @@ async function showTui(id: string | null, runs: string, openTui: OpenTui): Promi
 
 function describeLeftRun(runs: string, id: string): string {
   const paths = runPaths(runs, id);
-  if (isRunLive(paths)) {
+  const { state } = readManifest(paths);
+  // One that has ended may be tidying up for a moment.
+  if (!isFinal(state) && isRunLive(paths)) {
     return `run ${id} goes on; see it again with: ${labCommand('attach', id)}`;
   }
-  const { state } = readManifest(paths);
   return `run ${id} ${isFinal(state) ? `is ${state}` : 'died'}; go on with: ${labCommand('resume', id)}`;
 }
 

@@ -31,7 +31,7 @@ async function finished(config: object): Promise<{ run: LabRun; episodes: Stored
 function hashes(episodes: readonly StoredEpisode[]): Map<string, string> {
   return new Map(
     episodes.map(({ summary, body }) => {
-      const { startedAt: _startedAt, wallMs: _wallMs, ...rest } = summary;
+      const { startedAt: _startedAt, wallMs: _wallMs, stages: _stages, ...rest } = summary;
       return [
         summary.id,
         createHash('sha256')
