@@ -1,11 +1,12 @@
 import type { PipelineStage, StageAge, Stall } from '../domain/pipeline.ts';
 import type { ChildStatus, RunStatus } from '../domain/run.ts';
-import type { SlotDrift, WorkerReport } from '../protocol/worker.ts';
+import type { WorkerReport } from '../protocol/worker.ts';
 import type { EpisodeIntake } from './episode-intake.ts';
 import type { Situation } from './flow.ts';
 import type { Journal } from './journal.ts';
 import { type Goal, type PipelineView, PipelineWatch, type WorkerView } from './pipeline-watch.ts';
 import type { SampleQueue } from './sample-queue.ts';
+import { SlotDrifts } from './slot-drifts.ts';
 import { StageTimes } from './stage-times.ts';
 import { duration } from './stall-text.ts';
 import type { WorkerPool } from './worker-pool.ts';
@@ -51,6 +52,7 @@ export class PipelineKeeper {
   readonly #parts: PipelineParts;
   readonly #times = new StageTimes();
   readonly #watch: PipelineWatch;
+  readonly #drifts = new SlotDrifts();
   readonly #heard = new Map<number, Heard>();
   #goal: { readonly goal: Goal; since: number } = { goal: 'nothing', since: 0 };
   /** Since when workers have been let go; 0 while they are held. */
@@ -79,7 +81,10 @@ export class PipelineKeeper {
       report.steps > 0 || stages.some(({ stage, seen }) => stage !== 'claim' && seen.buckets.length > 0);
     const movedAt = hasMoved ? now : (this.#heard.get(worker)?.movedAt ?? now);
     this.#heard.set(worker, { report, at: now, movedAt });
-    for (const drift of report.watch?.drifts ?? []) this.#tellDrift(worker, drift);
+    const { journal, workers } = this.#parts;
+    for (const { slot, message } of this.#drifts.add(worker, report.watch?.drifts ?? [], now)) {
+      journal.event('warning', 'slot-drift', `${workers.name(worker)}, slot ${slot}`, message);
+    }
   }
 
   /** To be called a few times a second. `asleepMs`: for how long this process stood still before, 0 if it did not. */
@@ -221,17 +226,6 @@ export class PipelineKeeper {
     this.#suspicion = null;
   }
 
-  #tellDrift(worker: number, { slot, figure, value, median }: SlotDrift): void {
-    const [now, usual] = [value, median].map((number) => FIGURES[figure](number));
-    const subject = `${this.#parts.workers.name(worker)}, slot ${slot}`;
-    this.#parts.journal.event(
-      'warning',
-      'slot-drift',
-      subject,
-      `${now}; the median of its worker's slots: ${usual}`,
-    );
-  }
-
   #stages(now: number): StageAge[] {
     const ages = STAGE_ORDER.flatMap((stage) => this.#workerStage(stage, now) ?? []);
     const oldest = this.#parts.queue.oldest;
@@ -274,12 +268,6 @@ export class PipelineKeeper {
     return { stage, ageMs: Math.max(0, ageMs), p99Ms: this.#times.p99(stage), subject, count };
   }
 }
-
-const FIGURES: Readonly<Record<SlotDrift['figure'], (value: number) => string>> = {
-  cpuMs: (value) => `${(value / 1000).toFixed(1)} s of CPU time in 5 s`,
-  tempBytes: (value) => `${(value / 2 ** 20).toFixed(1)} MiB in its temporary directory`,
-  openFiles: (value) => `${Math.round(value)} open files in its temporary directory`,
-};
 
 function goalOf({ state, hardPaused, evaluating }: Situation): Goal {
   if (hardPaused) return 'nothing';

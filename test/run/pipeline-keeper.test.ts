@@ -259,3 +259,30 @@ it('tells of a slot that uses far more than its peers', () => {
     "slot-drift worker 0@local, slot 5: 64.0 MiB in its temporary directory; the median of its worker's slots: 0.0 MiB in its temporary directory",
   );
 });
+
+function drift(slot: number, figure: SlotDrift['figure']): SlotDrift {
+  return { slot, figure, value: 80, median: 2 };
+}
+
+it('of a worker and a figure it tells once a minute, and how many drifts it left out', () => {
+  run.drifts = [drift(5, 'openFiles'), drift(6, 'openFiles'), drift(7, 'cpuMs')];
+  run.steps = [100, null];
+  run.run(60_000);
+  const told = (): string[] => run.events.filter((event) => event.startsWith('slot-drift'));
+  expect(told()).toEqual([
+    expect.stringMatching(/^slot-drift worker 0@local, slot 5: 80 open files [^;]*; [^;]*$/u),
+    expect.stringMatching(/^slot-drift worker 0@local, slot 7: 0.1 s of CPU time [^;]*; [^;]*$/u),
+  ]);
+  run.run(TICK_MS);
+  // Of 300 reports two slots each, without the one that was told.
+  expect(told().slice(2)).toEqual([
+    expect.stringMatching(/^slot-drift worker 0@local, slot 5: .*; 599 more since the last one$/u),
+    expect.stringMatching(/^slot-drift worker 0@local, slot 7: .*; 299 more since the last one$/u),
+  ]);
+  run.steps = [null, 100];
+  run.run(TICK_MS);
+  expect(told().slice(4)).toEqual([
+    expect.stringContaining('worker 1@local, slot 5'),
+    expect.stringContaining('worker 1@local, slot 7'),
+  ]);
+});
