@@ -13,7 +13,8 @@ import type { WorkerPool } from './worker-pool.ts';
 
 export interface PipelineParts {
   readonly workers: Pick<WorkerPool, 'status' | 'longCalls' | 'name'>;
-  readonly trainer: { readonly name: string; status(): ChildStatus };
+  /** `moves` grows with each sign that an update gets on. */
+  readonly trainer: { readonly name: string; readonly moves: number; status(): ChildStatus };
   readonly queue: Pick<SampleQueue, 'oldest'>;
   readonly intake: Pick<EpisodeIntake, 'newestWrite'>;
   readonly journal: Pick<Journal, 'event'>;
@@ -57,7 +58,14 @@ export class PipelineKeeper {
   #goal: { readonly goal: Goal; since: number } = { goal: 'nothing', since: 0 };
   /** Since when workers have been let go; 0 while they are held. */
   #releasedAt = 0;
-  #update: { readonly iteration: number; since: number; readonly queuedSince: number | null } | null = null;
+  #update: {
+    readonly iteration: number;
+    since: number;
+    readonly queuedSince: number | null;
+    moves: number;
+    /** When it last got on, or began. */
+    movedAt: number;
+  } | null = null;
   #broadcast: { readonly policyVersion: number; since: number; done: boolean } | null = null;
   /** What the newest looks found, and for how many of them. */
   #suspicion: { stall: Stall; ticks: number; readonly since: number } | null = null;
@@ -125,9 +133,13 @@ export class PipelineKeeper {
       if (queuedSince !== null) this.#times.addOne('queue', Math.max(0, since - queuedSince), now);
       this.#update = null;
     }
-    if (situation.updating) this.#update ??= { iteration, since: now, queuedSince: this.#queuedSince };
+    const { moves } = this.#parts.trainer;
+    if (situation.updating) {
+      this.#update ??= { iteration, since: now, queuedSince: this.#queuedSince, moves, movedAt: now };
+      if (this.#update.moves !== moves) Object.assign(this.#update, { moves, movedAt: now });
+    }
     // A pause at once stops it between two minibatches.
-    if (this.#update !== null && this.#goal.goal === 'nothing') this.#update.since += now - this.#lastTick;
+    if (this.#goal.goal === 'nothing') this.#excuseUpdate(now - this.#lastTick);
     this.#queuedSince = this.#parts.queue.oldest?.since ?? null;
   }
 
@@ -145,8 +157,14 @@ export class PipelineKeeper {
     this.#quietUntil = now + QUIET_MS;
     for (const [worker, heard] of this.#heard) this.#heard.set(worker, { ...heard, at: now, movedAt: now });
     this.#goal.since += ms;
-    if (this.#update !== null) this.#update.since += ms;
+    this.#excuseUpdate(ms);
     if (this.#broadcast !== null) this.#broadcast.since += ms;
+  }
+
+  #excuseUpdate(ms: number): void {
+    if (this.#update === null) return;
+    this.#update.since += ms;
+    this.#update.movedAt += ms;
   }
 
   /** Workers that have not told of the newest weights yet. */
@@ -168,6 +186,7 @@ export class PipelineKeeper {
       iteration,
       held,
       updateMs: this.#update === null ? null : now - this.#update.since,
+      updateStillMs: this.#update === null ? 0 : now - this.#update.movedAt,
       batchWaits: situation.queuedSteps >= batchSteps,
       trainer: { name: trainer.name, state, silentMs },
       workers: this.#workerViews(now),

@@ -13,7 +13,7 @@ class Simulation {
   now = 1_000_000;
   readonly events: string[] = [];
   readonly children: ChildStatus[] = [child('worker', 0), child('worker', 1)];
-  trainer = child('trainer', 0);
+  readonly trainerLink = { name: 'trainer@local', moves: 0, status: () => child('trainer', 0) };
   calls: (LongCall | null)[] = [null, null];
   readonly intake: { newestWrite: { ms: number; endedAt: number } | null } = { newestWrite: null };
   readonly queue: { oldest: { count: number; since: number } | null } = { oldest: null };
@@ -28,7 +28,7 @@ class Simulation {
       longCalls: () => this.calls,
       name: (worker) => `worker ${worker}@local`,
     },
-    trainer: { name: 'trainer@local', status: () => this.trainer },
+    trainer: this.trainerLink,
     journal: {
       event: (_level, kind, subject, message) => this.events.push(`${kind} ${subject}: ${message}`),
     },
@@ -165,6 +165,23 @@ describe('a stall', () => {
     run.run(400);
     expect(run.stall).toBe('update 3 waits for samples: the store, whose newest write took 2 s');
     run.run(6000);
+    expect(run.stall).toBeNull();
+  });
+
+  it('is told of the first update when it stays at one minibatch, but for time in which the run was paused', () => {
+    run.set({ updating: true });
+    run.run(50_000);
+    run.trainerLink.moves++;
+    run.run(50_000);
+    run.set({ hardPaused: true });
+    run.run(50_000);
+    run.set({ hardPaused: false });
+    run.run(9000);
+    expect(run.stall).toBeNull();
+    run.run(2000);
+    expect(run.stall).toMatch(/^update 3 does not get on: trainer@local at one minibatch, 6\d s$/u);
+    run.trainerLink.moves++;
+    run.run(200);
     expect(run.stall).toBeNull();
   });
 
