@@ -1,3 +1,4 @@
+import { duration, mebibytes, seconds } from '../domain/figure-text.ts';
 import type { SlotUse, WorkerSlots } from '../domain/pipeline.ts';
 import { visibleText } from '../domain/visible-text.ts';
 import { connectControl } from '../run/control-client.ts';
@@ -97,9 +98,9 @@ export function sortSlots(workers: readonly WorkerSlots[], order: SlotOrder): Ro
 
 function formatMs(ms: number | null): string {
   if (ms === null) return '';
-  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+  return ms < 1000 ? duration(ms) : seconds(ms);
 }
 
 function formatBytes(bytes: number): string {
-  return bytes < 2 ** 20 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+  return bytes < 2 ** 20 ? `${Math.ceil(bytes / 1024)} KiB` : mebibytes(bytes);
 }

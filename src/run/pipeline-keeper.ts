@@ -1,3 +1,4 @@
+import { duration } from '../domain/figure-text.ts';
 import type { PipelineStage, StageAge, Stall } from '../domain/pipeline.ts';
 import type { ChildStatus, RunStatus } from '../domain/run.ts';
 import type { WorkerReport } from '../protocol/worker.ts';
@@ -8,7 +9,6 @@ import { type Goal, type PipelineView, PipelineWatch, type WorkerView } from './
 import type { SampleQueue } from './sample-queue.ts';
 import { SlotDrifts } from './slot-drifts.ts';
 import { StageTimes } from './stage-times.ts';
-import { duration } from './stall-text.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
 export interface PipelineParts {

@@ -1,6 +1,7 @@
+import { duration } from '../domain/figure-text.ts';
 import type { PipelineStage, Stall } from '../domain/pipeline.ts';
 import type { ChildStatus } from '../domain/run.ts';
-import { duration, stallOf, type Trouble, type TroubleKind } from './stall-text.ts';
+import { stallOf, type Trouble, type TroubleKind } from './stall-text.ts';
 
 /** What the run wants to come through just now; `nothing` while it is meant to rest. */
 export type Goal = 'start' | 'samples' | 'evaluation' | 'pause' | 'nothing';

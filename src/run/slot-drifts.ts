@@ -1,3 +1,4 @@
+import { mebibytes, seconds } from '../domain/figure-text.ts';
 import type { SlotDrift } from '../protocol/worker.ts';
 
 /** A drift that is worth an event. */
@@ -10,8 +11,8 @@ export interface DriftNews {
 const QUIET_MS = 60_000;
 
 const FIGURES: Readonly<Record<SlotDrift['figure'], (value: number) => string>> = {
-  cpuMs: (value) => `${(value / 1000).toFixed(1)} s of CPU time in 5 s`,
-  tempBytes: (value) => `${(value / 2 ** 20).toFixed(1)} MiB in its temporary directory`,
+  cpuMs: (value) => `${seconds(value)} of CPU time in 5 s`,
+  tempBytes: (value) => `${mebibytes(value)} in its temporary directory`,
   openFiles: (value) => `${Math.round(value)} open files in its temporary directory`,
 };
 
