@@ -1,3 +1,5 @@
+import { percent } from '../domain/figure-text.ts';
+
 /** `1:05`, `1:02:03`: a length of time given in seconds. */
 export function formatDuration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
@@ -25,7 +27,7 @@ export function formatShort(value: number): string {
 
 /** `93.5 %` of a rate in [0, 1]; `–` for none. */
 export function formatRate(rate: number | null): string {
-  return rate === null ? '–' : `${(rate * 100).toFixed(1)} %`;
+  return rate === null ? '–' : percent(rate);
 }
 
 /** A number with few digits: `0.0123`, `-1.5`; `–` for none. */

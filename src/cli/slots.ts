@@ -1,4 +1,6 @@
+import { duration, mebibytes, seconds } from '../domain/figure-text.ts';
 import type { SlotUse, WorkerSlots } from '../domain/pipeline.ts';
+import { visibleText } from '../domain/visible-text.ts';
 import { connectControl } from '../run/control-client.ts';
 import { readManifest } from '../store/run-directory.ts';
 import type { ControlOptions } from './control.ts';
@@ -31,11 +33,11 @@ const ORDERS: Readonly<Record<SlotOrder, (row: Row) => number | null>> = {
 export const SLOT_ORDERS = Object.keys(ORDERS);
 
 const COLUMNS: readonly Column<Row>[] = [
-  { title: 'WORKER', align: 'left', cell: ({ worker }) => worker },
+  { title: 'WORKER', align: 'left', cell: ({ worker }) => visibleText(worker) },
   { title: 'SLOT', align: 'right', cell: ({ slot }) => String(slot) },
   { title: 'STAGE', align: 'left', cell: ({ stage }) => stage },
   { title: 'WAIT', align: 'right', cell: ({ waitMs }) => formatMs(waitMs) },
-  { title: 'EPISODE', align: 'left', cell: ({ episode }) => episode ?? '' },
+  { title: 'EPISODE', align: 'left', cell: ({ episode }) => visibleText(episode ?? '') },
   { title: 'AGE', align: 'right', cell: ({ ageMs }) => formatMs(ageMs) },
   { title: 'STEPS', align: 'right', cell: ({ steps }) => String(steps ?? '') },
   { title: 'CPU', align: 'right', cell: ({ cpu }) => cpu.toFixed(3) },
@@ -53,26 +55,38 @@ export async function printSlots(id: string | undefined, options: SlotsOptions):
   } finally {
     client.close();
   }
-  const rows = sortSlots(workers, options.sort);
-  const shown = rows.slice(0, options.limit);
   if (options.json === true) {
+    const rows = sortSlots(workers, options.sort);
     const silent = workers.filter(({ slots }) => slots === null);
     printJson({
       run: run.id,
       total: rows.length,
-      slots: shown,
+      slots: rows.slice(0, options.limit),
       silent: silent.map(({ worker, stuck }) => ({ worker, stuck })),
     });
     return;
   }
-  for (const { worker, slots, stuck } of workers) {
-    if (slots !== null) continue;
-    const where =
-      stuck === null ? '' : `: stuck in ${stuck.stage}, slot ${stuck.slot}, ${formatMs(stuck.ms)}`;
-    printLine(`${worker} does not answer${where}`);
-  }
-  for (const line of formatTable(COLUMNS, shown)) printLine(line);
-  printLine(`${shown.length} of ${formatAmount(rows.length, 'slot')}`);
+  for (const line of slotLines(workers, options)) printLine(line);
+}
+
+/** For people: workers without an answer, and a table of the slots. What workers say is made safe to print. */
+export function slotLines(
+  workers: readonly WorkerSlots[],
+  { sort, limit }: Pick<SlotsOptions, 'sort' | 'limit'>,
+): string[] {
+  const rows = sortSlots(workers, sort);
+  const shown = rows.slice(0, limit);
+  const silent = workers.flatMap(({ worker, slots, stuck }) => {
+    if (slots !== null) return [];
+    const stage = visibleText(stuck?.stage ?? '');
+    const where = stuck === null ? '' : `: stuck in ${stage}, slot ${stuck.slot}, ${formatMs(stuck.ms)}`;
+    return [`${visibleText(worker)} does not answer${where}`];
+  });
+  return [
+    ...silent,
+    ...formatTable(COLUMNS, shown),
+    `${shown.length} of ${formatAmount(rows.length, 'slot')}`,
+  ];
 }
 
 /** The slots of all workers, those with the most of what the order looks at first. */
@@ -84,9 +98,9 @@ export function sortSlots(workers: readonly WorkerSlots[], order: SlotOrder): Ro
 
 function formatMs(ms: number | null): string {
   if (ms === null) return '';
-  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+  return ms < 1000 ? duration(ms) : seconds(ms);
 }
 
 function formatBytes(bytes: number): string {
-  return bytes < 2 ** 20 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+  return bytes < 2 ** 20 ? `${Math.ceil(bytes / 1024)} KiB` : mebibytes(bytes);
 }

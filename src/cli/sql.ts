@@ -82,9 +82,13 @@ function print({ columns, rows }: SqlRows, options: SqlOptions): void {
     for (const row of rows) printLine(csvLine(row));
     return;
   }
-  const tableColumns = columns.map((title, index): Column<readonly SqlCell[]> => {
+  const tableColumns = columns.map((name, index): Column<readonly SqlCell[]> => {
     const numeric = rows.some((row) => typeof row[index] === 'number');
-    return { title, align: numeric ? 'right' : 'left', cell: (row) => formatCell(row[index] ?? null) };
+    return {
+      title: cut(name),
+      align: numeric ? 'right' : 'left',
+      cell: (row) => formatCell(row[index] ?? null),
+    };
   });
   for (const line of formatTable(tableColumns, rows)) printLine(line);
 }
@@ -94,6 +98,11 @@ function formatCell(value: SqlCell): string {
   // 1/3 in full would push the other columns off the screen.
   if (typeof value === 'number')
     return String(Number.isInteger(value) ? value : Number(value.toPrecision(7)));
+  return cut(value);
+}
+
+/** Values may be text of an environment, and a column's name is what the query says. */
+function cut(value: string): string {
   const text = visibleText(value);
   return text.length > CELL_WIDTH ? `${text.slice(0, CELL_WIDTH - 1)}…` : text;
 }

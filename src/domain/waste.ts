@@ -1,3 +1,4 @@
+import { percent } from './figure-text.ts';
 import type { Waste } from './pipeline.ts';
 import { keysOf } from './table.ts';
 
@@ -33,8 +34,4 @@ export function describeWaste(waste: Waste): string {
 
 function wasteTotal({ useful, stale, void: unscored, truncated, retried }: Waste): number {
   return useful + stale + unscored + truncated + retried;
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`;
 }

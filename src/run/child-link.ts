@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { seconds } from '../domain/figure-text.ts';
 import type { HostSpec } from '../domain/host.ts';
 import type { ChildStatus } from '../domain/run.ts';
 import type { Child, ChildExit } from '../hosts/host.ts';
@@ -132,7 +133,7 @@ export class ChildLink<Outgoing extends object, Incoming extends { readonly type
     const limit = this.#state === 'ready' ? this.#options.restart.heartbeatMs : START_TIMEOUT_MS;
     const silent = Date.now() - this.#lastSeen;
     if (silent < limit) return;
-    this.#killedFor = `was silent for ${(silent / 1000).toFixed(1)} s and was killed`;
+    this.#killedFor = `was silent for ${seconds(silent)} and was killed`;
     this.#child.kill();
   }
 

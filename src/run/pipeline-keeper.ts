@@ -1,18 +1,20 @@
+import { duration } from '../domain/figure-text.ts';
 import type { PipelineStage, StageAge, Stall } from '../domain/pipeline.ts';
 import type { ChildStatus, RunStatus } from '../domain/run.ts';
-import type { SlotDrift, WorkerReport } from '../protocol/worker.ts';
+import type { WorkerReport } from '../protocol/worker.ts';
 import type { EpisodeIntake } from './episode-intake.ts';
 import type { Situation } from './flow.ts';
 import type { Journal } from './journal.ts';
 import { type Goal, type PipelineView, PipelineWatch, type WorkerView } from './pipeline-watch.ts';
 import type { SampleQueue } from './sample-queue.ts';
+import { SlotDrifts } from './slot-drifts.ts';
 import { StageTimes } from './stage-times.ts';
-import { duration } from './stall-text.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
 export interface PipelineParts {
   readonly workers: Pick<WorkerPool, 'status' | 'longCalls' | 'name'>;
-  readonly trainer: { readonly name: string; status(): ChildStatus };
+  /** `moves` grows with each sign that an update gets on. */
+  readonly trainer: { readonly name: string; readonly moves: number; status(): ChildStatus };
   readonly queue: Pick<SampleQueue, 'oldest'>;
   readonly intake: Pick<EpisodeIntake, 'newestWrite'>;
   readonly journal: Pick<Journal, 'event'>;
@@ -51,11 +53,19 @@ export class PipelineKeeper {
   readonly #parts: PipelineParts;
   readonly #times = new StageTimes();
   readonly #watch: PipelineWatch;
+  readonly #drifts = new SlotDrifts();
   readonly #heard = new Map<number, Heard>();
   #goal: { readonly goal: Goal; since: number } = { goal: 'nothing', since: 0 };
   /** Since when workers have been let go; 0 while they are held. */
   #releasedAt = 0;
-  #update: { readonly iteration: number; since: number; readonly queuedSince: number | null } | null = null;
+  #update: {
+    readonly iteration: number;
+    since: number;
+    readonly queuedSince: number | null;
+    moves: number;
+    /** When it last got on, or began. */
+    movedAt: number;
+  } | null = null;
   #broadcast: { readonly policyVersion: number; since: number; done: boolean } | null = null;
   /** What the newest looks found, and for how many of them. */
   #suspicion: { stall: Stall; ticks: number; readonly since: number } | null = null;
@@ -79,7 +89,10 @@ export class PipelineKeeper {
       report.steps > 0 || stages.some(({ stage, seen }) => stage !== 'claim' && seen.buckets.length > 0);
     const movedAt = hasMoved ? now : (this.#heard.get(worker)?.movedAt ?? now);
     this.#heard.set(worker, { report, at: now, movedAt });
-    for (const drift of report.watch?.drifts ?? []) this.#tellDrift(worker, drift);
+    const { journal, workers } = this.#parts;
+    for (const { slot, message } of this.#drifts.add(worker, report.watch?.drifts ?? [], now)) {
+      journal.event('warning', 'slot-drift', `${workers.name(worker)}, slot ${slot}`, message);
+    }
   }
 
   /** To be called a few times a second. `asleepMs`: for how long this process stood still before, 0 if it did not. */
@@ -120,9 +133,13 @@ export class PipelineKeeper {
       if (queuedSince !== null) this.#times.addOne('queue', Math.max(0, since - queuedSince), now);
       this.#update = null;
     }
-    if (situation.updating) this.#update ??= { iteration, since: now, queuedSince: this.#queuedSince };
+    const { moves } = this.#parts.trainer;
+    if (situation.updating) {
+      this.#update ??= { iteration, since: now, queuedSince: this.#queuedSince, moves, movedAt: now };
+      if (this.#update.moves !== moves) Object.assign(this.#update, { moves, movedAt: now });
+    }
     // A pause at once stops it between two minibatches.
-    if (this.#update !== null && this.#goal.goal === 'nothing') this.#update.since += now - this.#lastTick;
+    if (this.#goal.goal === 'nothing') this.#excuseUpdate(now - this.#lastTick);
     this.#queuedSince = this.#parts.queue.oldest?.since ?? null;
   }
 
@@ -140,8 +157,14 @@ export class PipelineKeeper {
     this.#quietUntil = now + QUIET_MS;
     for (const [worker, heard] of this.#heard) this.#heard.set(worker, { ...heard, at: now, movedAt: now });
     this.#goal.since += ms;
-    if (this.#update !== null) this.#update.since += ms;
+    this.#excuseUpdate(ms);
     if (this.#broadcast !== null) this.#broadcast.since += ms;
+  }
+
+  #excuseUpdate(ms: number): void {
+    if (this.#update === null) return;
+    this.#update.since += ms;
+    this.#update.movedAt += ms;
   }
 
   /** Workers that have not told of the newest weights yet. */
@@ -163,6 +186,7 @@ export class PipelineKeeper {
       iteration,
       held,
       updateMs: this.#update === null ? null : now - this.#update.since,
+      updateStillMs: this.#update === null ? 0 : now - this.#update.movedAt,
       batchWaits: situation.queuedSteps >= batchSteps,
       trainer: { name: trainer.name, state, silentMs },
       workers: this.#workerViews(now),
@@ -221,17 +245,6 @@ export class PipelineKeeper {
     this.#suspicion = null;
   }
 
-  #tellDrift(worker: number, { slot, figure, value, median }: SlotDrift): void {
-    const [now, usual] = [value, median].map((number) => FIGURES[figure](number));
-    const subject = `${this.#parts.workers.name(worker)}, slot ${slot}`;
-    this.#parts.journal.event(
-      'warning',
-      'slot-drift',
-      subject,
-      `${now}; the median of its worker's slots: ${usual}`,
-    );
-  }
-
   #stages(now: number): StageAge[] {
     const ages = STAGE_ORDER.flatMap((stage) => this.#workerStage(stage, now) ?? []);
     const oldest = this.#parts.queue.oldest;
@@ -274,12 +287,6 @@ export class PipelineKeeper {
     return { stage, ageMs: Math.max(0, ageMs), p99Ms: this.#times.p99(stage), subject, count };
   }
 }
-
-const FIGURES: Readonly<Record<SlotDrift['figure'], (value: number) => string>> = {
-  cpuMs: (value) => `${(value / 1000).toFixed(1)} s of CPU time in 5 s`,
-  tempBytes: (value) => `${(value / 2 ** 20).toFixed(1)} MiB in its temporary directory`,
-  openFiles: (value) => `${Math.round(value)} open files in its temporary directory`,
-};
 
 function goalOf({ state, hardPaused, evaluating }: Situation): Goal {
   if (hardPaused) return 'nothing';

@@ -1,6 +1,7 @@
+import { duration } from '../domain/figure-text.ts';
 import type { PipelineStage, Stall } from '../domain/pipeline.ts';
 import type { ChildStatus } from '../domain/run.ts';
-import { duration, stallOf, type Trouble, type TroubleKind } from './stall-text.ts';
+import { stallOf, type Trouble, type TroubleKind } from './stall-text.ts';
 
 /** What the run wants to come through just now; `nothing` while it is meant to rest. */
 export type Goal = 'start' | 'samples' | 'evaluation' | 'pause' | 'nothing';
@@ -37,6 +38,8 @@ export interface PipelineView {
   readonly held: boolean;
   /** For how long an update has been under way; null when none is. */
   readonly updateMs: number | null;
+  /** Since the update last got on, or began; 0 when none is. */
+  readonly updateStillMs: number;
   /** A whole batch waits for the trainer. */
   readonly batchWaits: boolean;
   readonly trainer: Pick<WorkerView, 'name' | 'state' | 'silentMs'>;
@@ -63,6 +66,8 @@ const MOST_UNKNOWN_MS = 10_000;
 const START_MS = 20_000;
 /** An update is never called slow before, ms. */
 const LEAST_UPDATE_MS = 10_000;
+/** While nobody knows what updates take, one minibatch may take so long, ms. */
+const MOST_UNKNOWN_UPDATE_MS = 60_000;
 /** A write to the store that took so long is one too long; it is told for a while, since it cannot be while it lasts. */
 const SLOW_WRITE_MS = 1500;
 const TELL_WRITE_MS = 5000;
@@ -100,7 +105,8 @@ export class PipelineWatch {
     return { stage: 'claim', message, ageMs: goalMs };
   }
 
-  #judgeTrainer({ trainer, updateMs, batchWaits, iteration }: PipelineView): Stall | null {
+  #judgeTrainer(view: PipelineView): Stall | null {
+    const { trainer, updateMs, batchWaits, iteration } = view;
     const what = `update ${iteration} waits for the trainer`;
     if (trainer.state === 'ready' && trainer.silentMs >= LEAST_MS) {
       const ageMs = trainer.silentMs;
@@ -113,8 +119,9 @@ export class PipelineWatch {
       const state = `${trainer.name} is ${trainer.state}`;
       return { stage: 'update', message: `${what}: ${state}, ${duration(ageMs)}`, ageMs };
     }
+    if (updateMs === null) return null;
     const p99 = this.#options.p99('update');
-    if (updateMs === null || p99 === null) return null;
+    if (p99 === null) return judgeUnknownUpdate(view);
     if (updateMs < Math.max(LEAST_UPDATE_MS, TIMES_P99 * p99)) return null;
     const message = `update ${iteration} takes ${duration(updateMs)}; 99 % take ${duration(p99)} at most`;
     return { stage: 'update', message, ageMs: updateMs };
@@ -165,6 +172,13 @@ export class PipelineWatch {
     const p99 = this.#options.p99(stage);
     return Math.max(LEAST_MS, p99 === null ? unknown : TIMES_P99 * p99);
   }
+}
+
+/** One of the first updates: only its minibatches say whether it gets on. */
+function judgeUnknownUpdate({ iteration, updateStillMs: ageMs, trainer }: PipelineView): Stall | null {
+  if (ageMs < MOST_UNKNOWN_UPDATE_MS) return null;
+  const message = `update ${iteration} does not get on: ${trainer.name} at one minibatch, ${duration(ageMs)}`;
+  return { stage: 'update', message, ageMs };
 }
 
 function trouble(

@@ -1,3 +1,4 @@
+import { seconds } from '../domain/figure-text.ts';
 import type { Journal } from './journal.ts';
 import { addLeftOut, type LeftOut, NOTHING_LEFT_OUT } from './left-out.ts';
 import type { Progress } from './progress.ts';
@@ -76,7 +77,7 @@ class Teller {
     this.#untold = addLeftOut(this.#untold, leftOut);
     if (time - this.#toldAt < QUIET_MS) return;
     const { episodes, steps, wallMs } = this.#untold;
-    const what = `${episodes} episodes with ${steps} steps and ${(wallMs / 1000).toFixed(1)} s of sampling`;
+    const what = `${episodes} episodes with ${steps} steps and ${seconds(wallMs)} of sampling`;
     this.#journal.event('warning', this.#kind, 'run', `${what} were left out of batches: ${this.#why}`);
     this.#untold = NOTHING_LEFT_OUT;
     this.#toldAt = time;

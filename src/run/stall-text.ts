@@ -1,3 +1,4 @@
+import { duration } from '../domain/figure-text.ts';
 import type { PipelineStage, Stall } from '../domain/pipeline.ts';
 
 /** What can be wrong with a worker, the most telling first. */
@@ -22,12 +23,6 @@ export interface Trouble {
   readonly work: string;
   readonly slot: number | null;
   readonly ageMs: number;
-}
-
-/** `41 s`, `2.5 min`. */
-export function duration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  return ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${(ms / 60_000).toFixed(1)} min`;
 }
 
 /**

@@ -72,6 +72,8 @@ export class TrainerLink {
   #previewId = 0;
   #provider: string | null = null;
   #paused = false;
+  #minibatch = 0;
+  #moves = 0;
 
   constructor(options: TrainerLinkOptions) {
     this.#options = options;
@@ -105,6 +107,11 @@ export class TrainerLink {
 
   get updating(): boolean {
     return this.#update !== null;
+  }
+
+  /** How often the update's minibatch was another one than before: while it stays the same, no update gets on. */
+  get moves(): number {
+    return this.#moves;
   }
 
   /** The newest good state; null before the trainer was ready for the first time. */
@@ -240,8 +247,11 @@ export class TrainerLink {
       case 'preview':
         this.#answerPreview(message);
         break;
-      case 'hello':
       case 'alive':
+        if (message.minibatch !== this.#minibatch) this.#moves++;
+        this.#minibatch = message.minibatch;
+        break;
+      case 'hello':
         break;
     }
   }

@@ -1,6 +1,6 @@
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
 import type { HostSpec } from '../domain/host.ts';
-import type { Batching, SlotUse, WorkerSlots } from '../domain/pipeline.ts';
+import type { Batching, WorkerSlots } from '../domain/pipeline.ts';
 import type { ChildStatus } from '../domain/run.ts';
 import type { Catalog } from '../domain/task.ts';
 import type { Attachments } from '../protocol/frame.ts';
@@ -16,6 +16,7 @@ import { ChildLink, type RestartPolicy } from './child-link.ts';
 import { dealInTurn } from './deal.ts';
 import type { RunsOn } from './provider-news.ts';
 import { RecentReports } from './recent-reports.ts';
+import { SlotQuestion } from './slot-question.ts';
 
 export interface DeliveredEpisode {
   readonly summary: EpisodeSummary;
@@ -68,8 +69,7 @@ interface Member {
   report: WorkerReport | null;
   culprit: LifelineNews | null;
   call: LongCall | null;
-  /** Wants to know what is in its slots. */
-  onSlots: ((slots: readonly SlotUse[]) => void) | null;
+  readonly question: SlotQuestion;
   provider: string | null;
 }
 
@@ -234,7 +234,7 @@ export class WorkerPool {
       report: null,
       culprit: null,
       call: null,
-      onSlots: null,
+      question: new SlotQuestion(),
       provider: null,
       link: new ChildLink<ToWorker, FromWorker>({
         role: 'worker',
@@ -257,6 +257,7 @@ export class WorkerPool {
           member.claimed = 0;
           member.report = null;
           member.provider = null;
+          member.question.answer(null);
           options.onLost(index, { reason, retryMs, culprit });
         },
       }),
@@ -318,7 +319,7 @@ export class WorkerPool {
         options.onAudit?.(settings.worker, message);
         break;
       case 'slots':
-        member.onSlots?.(message.slots);
+        member.question.answer(message.slots);
         break;
       case 'hello':
         break;
@@ -339,15 +340,10 @@ function hear(member: Member, news: LifelineNews): void {
 }
 
 async function askForSlots(member: Member, timeoutMs: number): Promise<WorkerSlots> {
-  const slots = await new Promise<readonly SlotUse[] | null>((resolve) => {
-    const timer = setTimeout(() => resolve(null), member.link.state === 'ready' ? timeoutMs : 0);
-    member.onSlots = (answer) => {
-      clearTimeout(timer);
-      resolve(answer);
-    };
-    member.link.send({ type: 'slots' });
-  });
-  const { call, link } = member;
+  const { link, question } = member;
+  const isReady = link.state === 'ready';
+  const slots = isReady ? await question.ask(() => link.send({ type: 'slots' }), timeoutMs) : null;
+  const { call } = member;
   const stuck = call === null ? null : { slot: call.slot, stage: call.stage, ms: Date.now() - call.since };
   return { worker: link.name, slots: slots === null ? null : [...slots], stuck };
 }

@@ -45,6 +45,7 @@ export class InferenceBatch {
     const encoded = this.#encode(slots);
     const n = encoded.length;
     const encodedAt = performance.now();
+    if (n === 0) return { steps: 0, encodeMs: encodedAt - started, inferenceMs: 0, stepMs: 0 };
     const { logProbabilities, values } = await policy.run(n, this.#arrays);
     const answeredAt = performance.now();
     let steps = 0;

@@ -7,7 +7,7 @@ import { episodeSequence } from '../domain/id.ts';
 import type { AuditRule, ResetDifference } from '../domain/leak.ts';
 import { createRandom, deriveSeed } from '../domain/random.ts';
 import type { Observation } from '../domain/space.ts';
-import type { Lifeline } from '../protocol/lifeline.ts';
+import type { Lifeline, WatchedStage } from '../protocol/lifeline.ts';
 import { checkObservation } from './answer-check.ts';
 import { discard } from './discard.ts';
 import { firstDifference, type ResetText, resetText } from './reset-text.ts';
@@ -114,15 +114,17 @@ export class ResetAudit {
     const { family } = assignment.task;
     let environment: Environment | null = null;
     const directory = this.#options.openDirectory?.();
+    const subject = episodeSequence(assignment.id);
     try {
       const { definition, options } = this.#options;
-      const subject = episodeSequence(assignment.id);
-      const built = this.#watch(subject, () => definition.create(options, directory));
+      const built = this.#watch(subject, 'reset', () => definition.create(options, directory));
       environment = built;
       const seed = environmentSeed(assignment.seed);
-      const answer = this.#watch(subject, () => built.reset(definition.createTask(assignment.task), seed));
+      const answer = this.#watch(subject, 'reset', () =>
+        built.reset(definition.createTask(assignment.task), seed),
+      );
       const observation = answer instanceof Promise ? await this.#inTime(answer) : answer;
-      const difference = this.#watch(subject, () => {
+      const difference = this.#watch(subject, 'reset', () => {
         checkObservation(observation);
         return firstDifference(recycled, resetText(observation, built.getState()));
       });
@@ -136,7 +138,7 @@ export class ResetAudit {
       this.#fail(family, `a new environment could not be reset for it: ${errorText(thrown)}`);
     } finally {
       this.#isBusy = false;
-      void discard(environment, directory);
+      this.#watch(subject, 'close', () => void discard(environment, directory));
     }
   }
 
@@ -155,9 +157,9 @@ export class ResetAudit {
   }
 
   /** Does a piece of the audit under the eyes of the watching thread, and counts its time. */
-  #watch<T>(subject: number, work: () => T): T {
+  #watch<T>(subject: number, stage: WatchedStage, work: () => T): T {
     const started = this.#now();
-    this.#options.lifeline.begin(subject, 'reset');
+    this.#options.lifeline.begin(subject, stage);
     try {
       return work();
     } finally {

@@ -82,6 +82,8 @@ export class Slot {
   #env: Environment;
   /** It has failed, and is closed: the next episode builds another. */
   #isBroken = false;
+  /** The lifeline watches over something of this slot's. */
+  #isWatched = false;
   #directory: SlotDirectory | undefined;
   /** Whether the environment was reset before this episode, and at all. */
   #recycled = false;
@@ -198,7 +200,9 @@ export class Slot {
     // The row's views are overwritten by the next batch: keep it before waiting for anything.
     if (this.#assignment?.phase === 'train') this.#samples.push(row);
     const { lifeline } = this.#context;
+    // Not by #watch: there is a step every few microseconds.
     lifeline.begin(this.#subject, 'step', this.#index);
+    this.#isWatched = true;
     try {
       const answer = this.#env.step(decision.action);
       if (answer instanceof Promise)
@@ -213,6 +217,7 @@ export class Slot {
     } catch (thrown) {
       this.fail('env_crash', errorText(thrown), 'step');
     } finally {
+      this.#isWatched = false;
       lifeline.end();
     }
   }
@@ -240,28 +245,16 @@ export class Slot {
   checkDeadline(now: number, heldMs: number): void {
     if (this.#state !== 'busy') return;
     const { stepTimeoutMs, episodeTimeoutMs } = this.#context.settings;
-    const { lifeline } = this.#context;
     const isStepOver = now - this.#busySince >= stepTimeoutMs;
     if (!isStepOver && this.#wallMs(now) - heldMs < episodeTimeoutMs) return;
-    // Giving the environment up calls it.
-    lifeline.begin(this.#subject, 'close', this.#index);
-    try {
-      if (isStepOver) {
-        const detail = `no answer from the environment within ${stepTimeoutMs} ms`;
-        this.fail('env_timeout', detail, this.#busyStage);
-      } else this.#timeIsUp();
-    } finally {
-      lifeline.end();
-    }
+    if (!isStepOver) return this.#timeIsUp();
+    const detail = `no answer from the environment within ${stepTimeoutMs} ms`;
+    this.fail('env_timeout', detail, this.#busyStage);
   }
 
   /** Fails the episode, if there is one, and gives up the environment: it uses too much. */
   evict(detail: string): void {
-    if (this.#isBroken) return;
-    const { lifeline } = this.#context;
-    lifeline.begin(this.#subject, 'close', this.#index);
-    this.fail('sandbox_error', detail, null);
-    lifeline.end();
+    if (!this.#isBroken) this.fail('sandbox_error', detail, null);
   }
 
   /** The worker was held for so long; an episode that is under way has stood still. */
@@ -282,15 +275,27 @@ export class Slot {
 
   /** Returns whether the work came to its end. */
   #guard(stage: WatchedStage, work: () => void): boolean {
+    return this.#watch(stage, () => {
+      try {
+        work();
+        return true;
+      } catch (thrown) {
+        this.fail('env_crash', errorText(thrown), stage);
+        return false;
+      }
+    });
+  }
+
+  /** Does what calls the environment under the lifeline, which watches over one thing at a time: a call within one is part of it. */
+  #watch<T>(stage: WatchedStage, work: () => T): T {
+    if (this.#isWatched) return work();
     const { lifeline } = this.#context;
     lifeline.begin(this.#subject, stage, this.#index);
+    this.#isWatched = true;
     try {
-      work();
-      return true;
-    } catch (thrown) {
-      this.fail('env_crash', errorText(thrown), stage);
-      return false;
+      return work();
     } finally {
+      this.#isWatched = false;
       lifeline.end();
     }
   }
@@ -345,7 +350,7 @@ export class Slot {
   #endUntrusted(family: string): void {
     const { settings, audit } = this.#context;
     if (!this.#used || (settings.reuseSlots !== false && audit?.isQuarantined(family) !== true)) return;
-    this.#guard('close', () => this.#giveUp());
+    this.#giveUp();
   }
 
   #observe(observation: Observation): void {
@@ -414,7 +419,8 @@ export class Slot {
   #giveUp(): void {
     this.#generation++;
     this.#used = false;
-    void discard(this.#isBroken ? null : this.#env, this.#directory);
+    const [environment, directory] = [this.#isBroken ? null : this.#env, this.#directory];
+    this.#watch('close', () => void discard(environment, directory));
     this.#directory = undefined;
     this.#isBroken = true;
   }

@@ -216,9 +216,7 @@ describe('export', () => {
     const { code, stderr } = await cli('export', parent, '--to', join(paths.manifest, 'inside'));
     expect(stderr).toContain('the export cannot be written to');
     expect(code).toBe(1);
-    expect((await cli('export', parent)).stderr).toContain(
-      "required option '--to <directory>' not specified",
-    );
+    expect((await cli('export', parent)).stderr).toContain("required option '--to <path>' not specified");
   });
 
   it('weights that are not those of the config are told as such, and nothing is written', async () => {

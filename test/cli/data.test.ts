@@ -27,6 +27,12 @@ it('sql asks the newest run or the one named, live as it is, and prints a table 
   expect(csv.stdout).toBe('kind,message\none,"a,b"\n');
 });
 
+it('sql shows control characters of a column’s name as escapes', async () => {
+  const query = 'SELECT kind AS "a\u001b[2Jb\nc" FROM events';
+  const { stdout } = await runCli('sql', '--runs', run.directory, query);
+  expect(stdout).toBe('a\\e[2Jb\\nc\none\n');
+});
+
 it('sql refuses what writes with exit code 2, and ends a query that takes too long', async () => {
   const refused = await runCli('sql', '--runs', run.directory, 'DELETE FROM events');
   expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('is not a query') });

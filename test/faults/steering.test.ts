@@ -187,8 +187,14 @@ describe('sampling that overlaps with updates', () => {
 
 it('what the children run on is told at the start', async () => {
   const run = await lab.run(TINY);
-  const { children } = await run.until('running', ({ state }) => state === 'running');
+  // The run begins with the first worker that is ready; the others say later what they run on, and the index follows.
+  const { children } = await run.until('every child to say what it runs on', (status) =>
+    status.children.every(({ provider }) => provider !== null),
+  );
   expect(children.map(({ provider }) => provider)).toEqual(['cpu', 'cpu', 'cpu']);
+  for (const subject of ['trainer@local', 'worker 0@local', 'worker 1@local']) {
+    await run.untilEvent('provider', (event) => event.subject === subject);
+  }
   const told = run.events().filter(({ kind }) => kind === 'provider');
   expect(told.map(({ subject }) => subject).toSorted()).toEqual([
     'trainer@local',

@@ -13,7 +13,7 @@ class Simulation {
   now = 1_000_000;
   readonly events: string[] = [];
   readonly children: ChildStatus[] = [child('worker', 0), child('worker', 1)];
-  trainer = child('trainer', 0);
+  readonly trainerLink = { name: 'trainer@local', moves: 0, status: () => child('trainer', 0) };
   calls: (LongCall | null)[] = [null, null];
   readonly intake: { newestWrite: { ms: number; endedAt: number } | null } = { newestWrite: null };
   readonly queue: { oldest: { count: number; since: number } | null } = { oldest: null };
@@ -28,7 +28,7 @@ class Simulation {
       longCalls: () => this.calls,
       name: (worker) => `worker ${worker}@local`,
     },
-    trainer: { name: 'trainer@local', status: () => this.trainer },
+    trainer: this.trainerLink,
     journal: {
       event: (_level, kind, subject, message) => this.events.push(`${kind} ${subject}: ${message}`),
     },
@@ -168,6 +168,23 @@ describe('a stall', () => {
     expect(run.stall).toBeNull();
   });
 
+  it('is told of the first update when it stays at one minibatch, but for time in which the run was paused', () => {
+    run.set({ updating: true });
+    run.run(50_000);
+    run.trainerLink.moves++;
+    run.run(50_000);
+    run.set({ hardPaused: true });
+    run.run(50_000);
+    run.set({ hardPaused: false });
+    run.run(9000);
+    expect(run.stall).toBeNull();
+    run.run(2000);
+    expect(run.stall).toMatch(/^update 3 does not get on: trainer@local at one minibatch, 6\d s$/u);
+    run.trainerLink.moves++;
+    run.run(200);
+    expect(run.stall).toBeNull();
+  });
+
   it('is told of weights that a worker does not take over', () => {
     run.set({}, { policyVersion: 3 });
     run.run(12_000);
@@ -258,4 +275,31 @@ it('tells of a slot that uses far more than its peers', () => {
   expect(run.events).toContain(
     "slot-drift worker 0@local, slot 5: 64.0 MiB in its temporary directory; the median of its worker's slots: 0.0 MiB in its temporary directory",
   );
+});
+
+function drift(slot: number, figure: SlotDrift['figure']): SlotDrift {
+  return { slot, figure, value: 80, median: 2 };
+}
+
+it('of a worker and a figure it tells once a minute, and how many drifts it left out', () => {
+  run.drifts = [drift(5, 'openFiles'), drift(6, 'openFiles'), drift(7, 'cpuMs')];
+  run.steps = [100, null];
+  run.run(60_000);
+  const told = (): string[] => run.events.filter((event) => event.startsWith('slot-drift'));
+  expect(told()).toEqual([
+    expect.stringMatching(/^slot-drift worker 0@local, slot 5: 80 open files [^;]*; [^;]*$/u),
+    expect.stringMatching(/^slot-drift worker 0@local, slot 7: 0.1 s of CPU time [^;]*; [^;]*$/u),
+  ]);
+  run.run(TICK_MS);
+  // Of 300 reports two slots each, without the one that was told.
+  expect(told().slice(2)).toEqual([
+    expect.stringMatching(/^slot-drift worker 0@local, slot 5: .*; 599 more since the last one$/u),
+    expect.stringMatching(/^slot-drift worker 0@local, slot 7: .*; 299 more since the last one$/u),
+  ]);
+  run.steps = [null, 100];
+  run.run(TICK_MS);
+  expect(told().slice(4)).toEqual([
+    expect.stringContaining('worker 1@local, slot 5'),
+    expect.stringContaining('worker 1@local, slot 7'),
+  ]);
 });

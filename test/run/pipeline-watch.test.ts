@@ -18,6 +18,7 @@ function look(change: Partial<PipelineView>, p99: Partial<Record<PipelineStage, 
     iteration: 12,
     held: false,
     updateMs: null,
+    updateStillMs: 0,
     batchWaits: false,
     trainer: { name: 'trainer@local', state: 'ready', silentMs: 400 },
     workers: [worker(0), worker(1)],
@@ -210,7 +211,12 @@ describe('no stall is', () => {
     expect(look({ workers: [stuck(0, 10_100)] }, {})).not.toBeNull();
   });
 
-  it('the first update, however long, while its trainer gives signs of life', () => {
-    expect(look({ updateMs: 900_000 }, {})).toBeNull();
+  it('the first update, however long, while it gets from one minibatch to the next', () => {
+    expect(look({ updateMs: 900_000, updateStillMs: 59_000 }, {})).toBeNull();
+    expect(look({ updateMs: 900_000, updateStillMs: 61_000 }, {})).toEqual({
+      stage: 'update',
+      message: 'update 12 does not get on: trainer@local at one minibatch, 61 s',
+      ageMs: 61_000,
+    });
   });
 });

@@ -205,6 +205,39 @@ test('a slot whose environment cannot be built again fails one episode at a time
   ]);
 });
 
+describe('an environment is closed under the lifeline, once begun and once ended', () => {
+  test.each<[string, Partial<Environment>, (slot: Slot) => void]>([
+    ['after a reset that is rejected', { reset: async () => await rejected() }, () => undefined],
+    ['after a step that is rejected', { step: async () => await rejected() }, step],
+    ['after a step that throws', { step: () => fail() }, step],
+    ['when it uses too much', {}, (slot) => slot.evict('600 MiB')],
+    ['when its observation is of no use', {}, (slot) => slot.fail('env_crash', 'no features')],
+  ])('%s', async (_when, change, act) => {
+    const calls: string[] = [];
+    const { slot, finished, watched } = begin({
+      ...change,
+      close: () => {
+        calls.push(...watched.slice(watched.lastIndexOf('end') + 1));
+        throw new Error('does not close');
+      },
+    });
+    act(slot);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(finished).toHaveLength(1);
+    expect(calls).toEqual([expect.stringMatching(/^(?:close|step) 3$/u)]);
+    expect(watched.map((at) => at === 'end')).toEqual(watched.map((_at, index) => index % 2 === 1));
+    expect(watched).not.toHaveLength(0);
+  });
+});
+
+async function rejected(): Promise<never> {
+  return await Promise.reject(new Error('connection lost'));
+}
+
+function fail(): never {
+  throw new Error('broken');
+}
+
 async function later(ms: number): Promise<StepResult> {
   await new Promise((resolve) => {
     setTimeout(resolve, ms);

@@ -32,15 +32,18 @@ function assignment(n: number): Assignment {
 }
 
 /** Refuses to watch over two things at once, as the real one does without saying so. */
-function strictLifeline(): Lifeline {
-  let open = false;
+function strictLifeline(): Lifeline & { readonly stage: string | null } {
+  let stage: string | null = null;
   return {
-    begin() {
-      if (open) throw new Error('begun twice');
-      open = true;
+    get stage() {
+      return stage;
+    },
+    begin(_subject, begun) {
+      if (stage !== null) throw new Error('begun twice');
+      stage = begun;
     },
     end() {
-      open = false;
+      stage = null;
     },
   };
 }
@@ -282,6 +285,8 @@ function changedStep(definition: EnvironmentDefinition): EnvironmentDefinition {
 /** An audit with a clock of its own; `resetMs` is how long the reset of a new environment takes by it. */
 function clocked(rule: AuditRule, resetMs: number) {
   const clock = { ms: 0, resets: 0 };
+  const closedIn: (string | null)[] = [];
+  const lifeline = strictLifeline();
   const used = workbench.create({});
   const audit = new ResetAudit({
     rule,
@@ -295,11 +300,12 @@ function clocked(rule: AuditRule, resetMs: number) {
           clock.resets++;
           return reset(task, seed);
         };
+        environment.close = () => void closedIn.push(lifeline.stage);
         return environment;
       },
     },
     options: {},
-    lifeline: strictLifeline(),
+    lifeline,
     stepTimeoutMs: 1000,
     seed: 3,
     onLeak: () => undefined,
@@ -321,8 +327,15 @@ function clocked(rule: AuditRule, resetMs: number) {
     }
     return clock.resets - before;
   };
-  return { run };
+  return { run, closedIn };
 }
+
+it('an audit closes its environment under the lifeline', async () => {
+  const { run, closedIn } = clocked({ share: 1, everyS: 1 }, 0);
+  expect(await run(3, 1)).toBe(3);
+  await vi.waitUntil(() => closedIn.length === 3);
+  expect(closedIn).toEqual(['close', 'close', 'close']);
+});
 
 describe('how often resets are audited', () => {
   it('is never at share 0', async () => {

@@ -1,0 +1,42 @@
+import { mebibytes, seconds } from '../domain/figure-text.ts';
+import type { SlotDrift } from '../protocol/worker.ts';
+
+/** A drift that is worth an event. */
+export interface DriftNews {
+  readonly slot: number;
+  readonly message: string;
+}
+
+/** A worker is not told of again for a figure before, ms. */
+const QUIET_MS = 60_000;
+
+const FIGURES: Readonly<Record<SlotDrift['figure'], (value: number) => string>> = {
+  cpuMs: (value) => `${seconds(value)} of CPU time in 5 s`,
+  tempBytes: (value) => `${mebibytes(value)} in its temporary directory`,
+  openFiles: (value) => `${Math.round(value)} open files in its temporary directory`,
+};
+
+/**
+ * Chooses among the slots that use far more than their peers: of a worker and a figure, one a minute. Where environments
+ * differ by nature there is one in every report, and events are kept for good. Times are ms since the epoch.
+ */
+export class SlotDrifts {
+  readonly #newest = new Map<string, { readonly at: number; leftOut: number }>();
+
+  /** What to tell of these drifts of a worker; the others are counted, and told of with the next one of their figure. */
+  add(worker: number, drifts: readonly SlotDrift[], now: number): DriftNews[] {
+    return drifts.flatMap(({ slot, figure, value, median }) => {
+      const key = `${worker} ${figure}`;
+      const newest = this.#newest.get(key);
+      if (newest !== undefined && now - newest.at < QUIET_MS) {
+        newest.leftOut++;
+        return [];
+      }
+      this.#newest.set(key, { at: now, leftOut: 0 });
+      const text = FIGURES[figure];
+      const message = `${text(value)}; the median of its worker's slots: ${text(median)}`;
+      const leftOut = newest?.leftOut ?? 0;
+      return [{ slot, message: leftOut === 0 ? message : `${message}; ${leftOut} more since the last one` }];
+    });
+  }
+}
