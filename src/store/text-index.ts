@@ -34,14 +34,11 @@ export function openTextIndex(path: string): TextIndex | null {
   }
 }
 
-/**
- * The first segment of a run that its text index still has to read, or reads again when a block is filled; null when nothing can
- * be said of it.
- */
+/** The first segment of a run that its text index still has to read; null when nothing can be said of it. */
 export function firstUnreadSegment(path: string): number | null {
   const database = openTextDatabaseReadOnly(path);
   try {
-    return database === null ? null : readTextState(database).block.segment;
+    return database === null ? null : readTextState(database).end.segment;
   } finally {
     database?.close();
   }
