@@ -139,7 +139,7 @@ export class StoreKeeper {
     const { store, paths, keepSample } = this.#options;
     return await store.compactOldest({
       keepSample,
-      pinned: readPins(paths),
+      pinned: () => readPins(paths),
       thinFailures: this.#thinning,
       ...this.#leftToText(),
       breathe: async () => {

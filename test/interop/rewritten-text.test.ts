@@ -69,7 +69,7 @@ const upTo = (last: number, step = 1): number[] =>
 async function compact(): Promise<void> {
   const reports = await compactRun(paths, {
     keepSample: 0,
-    pinned: new Set(),
+    pinned: () => new Set(),
     breathe: async () => await Promise.resolve(true),
   });
   expect(reports.length).toBeGreaterThan(0);
@@ -166,7 +166,7 @@ it('of a live run goes on in a segment that is written anew while it is read', a
   append(11, 200);
   const compacted = await store.compactOldest({
     keepSample: 0,
-    pinned: new Set(),
+    pinned: () => new Set(),
     breathe: async () => await Promise.resolve(true),
   });
   expect(compacted).toMatchObject({ segment: 1 });
