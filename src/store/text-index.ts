@@ -39,6 +39,9 @@ export function firstUnreadSegment(path: string): number | null {
   const database = openTextDatabaseReadOnly(path);
   try {
     return database === null ? null : readTextState(database).end.segment;
+  } catch (thrown) {
+    if (isDamagedDatabase(thrown)) return null;
+    throw thrown;
   } finally {
     database?.close();
   }
