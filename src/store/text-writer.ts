@@ -125,6 +125,8 @@ export class TextIndexWriter {
     if (last === null || place === null || isSamePlace(last, place)) return ends;
     const again = last.segment === end.segment ? { segment: end.segment, offset: 0 } : end;
     this.#state = { ...this.#state, last: { ...last, ...place }, end: again };
+    // Readers look through what follows `end` themselves: they are to know of it with the next commit, documents or not.
+    this.#begin();
     return ends;
   }
 
@@ -170,13 +172,17 @@ export class TextIndexWriter {
   }
 
   #add(document: TextDocument, place: RecordPlace, end: Place): void {
-    if (!this.#database.inTransaction) this.#database.exec('BEGIN IMMEDIATE');
+    this.#begin();
     this.#index(document);
     const { sequence, startedAt } = document;
     const documents = this.#state.documents + 1;
     this.#state = { documents, end, last: { sequence, startedAt, ...place } };
     if (documents % BLOCK === 0) this.#closeBlock();
     if (this.pending >= MOST_PENDING) this.commit();
+  }
+
+  #begin(): void {
+    if (!this.#database.inTransaction) this.#database.exec('BEGIN IMMEDIATE');
   }
 
   #moveTo(end: Place): void {
