@@ -46,17 +46,6 @@ export function formatMs(ms: number): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : formatDuration(ms / 1000);
 }
 
-const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-
-/** `512 B`, `1.5 KiB`, `477 MiB`. */
-export function formatBytes(bytes: number): string {
-  if (!Number.isFinite(bytes)) return MISSING;
-  let [value, unit] = [bytes, 0];
-  // What would be written as 1000 or more goes up a unit.
-  while (value >= 999.5 && unit < BYTE_UNITS.length - 1) [value, unit] = [value / 1024, unit + 1];
-  return `${unit === 0 ? value : threeDigits(value)} ${BYTE_UNITS[unit]}`;
-}
-
 /** Seconds as `42s`, `3m05s`, `2h07m`, `3d04h`. */
 export function formatDuration(seconds: number): string {
   if (!Number.isFinite(seconds)) return MISSING;

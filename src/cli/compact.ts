@@ -31,7 +31,7 @@ export async function compactEndedRun(id: string, options: CompactOptions): Prom
   const before = directoryBytes(run.paths.root);
   const reports = await compactRun(run.paths, {
     keepSample: config.store.keepSample,
-    pinned: readPins(run.paths),
+    pinned: () => readPins(run.paths),
     breathe: async () => {
       showProgress(`compacting run ${run.id}`);
       await breathe();

@@ -3,6 +3,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { formatBytes } from '../domain/bytes.ts';
 import { errorText } from '../domain/error.ts';
 import type { StoreStatus } from '../domain/run.ts';
+import { archivedBytesInside } from '../store/archive-files.ts';
 import type { CompactionReport } from '../store/compact.ts';
 import type { RunStore } from '../store/index-writer.ts';
 import { readPins } from '../store/pins.ts';
@@ -25,12 +26,15 @@ export interface StoreKeeperOptions {
 const MEASURE_MS = 5000;
 /** Compaction begins when so much of the budget is used, and rests again below the lower mark. */
 const MARKS = { begin: 0.9, rest: 0.8 } as const;
+/** The waits after a compaction that failed, ms: doubled from the first to the last. */
+const FIRST_RETRY_MS = 10_000;
+const LAST_RETRY_MS = 600_000;
 /** A forecast below this is worth an event. */
 const SOON_S = 3600;
 const GIB = 2 ** 30;
 
 /**
- * Keeps a run within its byte budget: measures its directory, says when it will be full at this rate, and compacts closed
+ * Keeps a run within its byte budget: measures its directory (but not what was archived there on purpose), says when it will be full at this rate, and compacts closed
  * segments, the oldest first, when little is left. A full budget never stops the run: it is told, and the disk has the last word.
  */
 export class StoreKeeper {
@@ -44,6 +48,8 @@ export class StoreKeeper {
   #retaining = false;
   #thinning = false;
   #compacting = false;
+  /** After a failure; null while compaction works. */
+  #retry: { readonly at: number; readonly waitMs: number } | null = null;
   #closed = false;
 
   constructor(options: StoreKeeperOptions) {
@@ -68,7 +74,8 @@ export class StoreKeeper {
       return;
     }
     this.#warn();
-    if (this.#isNearBudget() && !this.#compacting) void this.#compact();
+    const mayTry = !this.#compacting && now >= (this.#retry?.at ?? now);
+    if (this.#isNearBudget() && mayTry) void this.#compact();
   }
 
   /** Nothing is begun any more; a compaction in progress gives up at its next breath. */
@@ -78,11 +85,16 @@ export class StoreKeeper {
 
   #measure(now: number): void {
     const { root } = this.#options.paths;
-    this.#growth.observe(now, directoryBytes(root));
+    this.#growth.observe(now, this.#bytes());
     const disk = statfsSync(root);
     const free = disk.bavail * disk.bsize;
     const left = this.#budget === null ? free : Math.min(free, this.#budget - this.#growth.bytes);
     this.#fullInS = this.#growth.secondsUntil(left);
+  }
+
+  #bytes(): number {
+    const { root, segments } = this.#options.paths;
+    return directoryBytes(root) - archivedBytesInside(segments);
   }
 
   #warn(): void {
@@ -116,11 +128,12 @@ export class StoreKeeper {
 
   /** One segment after another, as the run may write faster than it is looked at, until there is room or nothing more to drop. */
   async #compact(): Promise<void> {
-    const { paths, journal } = this.#options;
+    const { journal } = this.#options;
     this.#compacting = true;
     try {
-      while (!this.#closed && directoryBytes(paths.root) > MARKS.rest * (this.#budget ?? 0)) {
+      while (!this.#closed && this.#bytes() > MARKS.rest * (this.#budget ?? 0)) {
         const report = await this.#compactOne();
+        this.#works();
         if (report === null) {
           if (!this.#closed) this.#nothingLeft();
           break;
@@ -128,18 +141,37 @@ export class StoreKeeper {
         journal.event('info', 'segment-compacted', 'store', describeCompaction(report));
       }
     } catch (thrown) {
-      this.#retaining = false;
-      journal.event('error', 'compaction-failed', 'store', errorText(thrown));
+      this.#failed(errorText(thrown));
     } finally {
       this.#compacting = false;
     }
+  }
+
+  /** A disk that stays full, or a file that stays unreadable, is one piece of news. */
+  #failed(reason: string): void {
+    const { journal } = this.#options;
+    if (this.#closed) return;
+    const before = this.#retry;
+    const waitMs = before === null ? FIRST_RETRY_MS : Math.min(LAST_RETRY_MS, before.waitMs * 2);
+    this.#retry = { at: this.#measuredAt + waitMs, waitMs };
+    journal.log(`compaction failed: ${reason}; tried again in ${waitMs / 1000} s`);
+    if (before === null) {
+      const again = 'it is tried again, ever more seldom, every 10 min in the end';
+      journal.event('error', 'compaction-failed', 'store', `${reason}; ${again}`);
+    }
+  }
+
+  #works(): void {
+    if (this.#retry === null || this.#closed) return;
+    this.#retry = null;
+    this.#options.journal.event('info', 'compaction-goes-on', 'store', 'segments are compacted again');
   }
 
   async #compactOne(): Promise<CompactionReport | null> {
     const { store, paths, keepSample } = this.#options;
     return await store.compactOldest({
       keepSample,
-      pinned: readPins(paths),
+      pinned: () => readPins(paths),
       thinFailures: this.#thinning,
       ...this.#leftToText(),
       breathe: async () => {
@@ -149,12 +181,11 @@ export class StoreKeeper {
     });
   }
 
-  /** What the text index has not read yet is spared, until the budget is passed. */
+  /** What the text index has not read yet is spared, until the budget is passed: all of it where there is none yet, or none any more. */
   #leftToText(): { readonly before?: number } {
     const { paths, textIndex } = this.#options;
     if (!textIndex || this.#thinning) return {};
-    const before = firstUnreadSegment(paths.text);
-    return before === null ? {} : { before };
+    return { before: firstUnreadSegment(paths.text) ?? 0 };
   }
 
   /** Once for each time that the budget is passed. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import type Database from 'better-sqlite3';
 import { z } from 'zod';
@@ -58,6 +58,16 @@ export function listedPath(segments: string, path: string): string {
 /** Where a listed file lies. */
 export function archivePath(segments: string, file: ArchiveFile): string {
   return isAbsolute(file.path) ? file.path : join(dirname(segments), file.path);
+}
+
+/** Bytes of the archive files that lie in the directory of the run; those that are gone count as none. Throws as `readArchiveFiles`. */
+export function archivedBytesInside(segments: string): number {
+  return readArchiveFiles(segments)
+    .filter((file) => !isAbsolute(file.path))
+    .reduce(
+      (sum, file) => sum + (statSync(archivePath(segments, file), { throwIfNoEntry: false })?.size ?? 0),
+      0,
+    );
 }
 
 /** The file with a number. Throws `segment-corrupt` when the list has none. */

@@ -11,7 +11,9 @@ export interface CompactionReport extends RewriteReport {
   readonly reasons: Readonly<Record<KeepReason, number>>;
 }
 
-export interface CompactionOptions extends RetentionOptions {
+export interface CompactionOptions extends Omit<RetentionOptions, 'pinned'> {
+  /** Looks up what is pinned: at the last moment, so that a pin that comes in the middle of it counts. */
+  readonly pinned: () => ReadonlySet<string>;
   /** Lets others have the thread; resolves to false to give up. */
   readonly breathe: () => Promise<boolean>;
   /** Only segments of lower numbers are looked at; absent: all that are closed. */
@@ -35,19 +37,26 @@ export async function compactSegment(
   number: number,
   options: CompactionOptions,
 ): Promise<CompactionReport | null> {
-  const reasons = recordOf(KEEP_REASONS, () => 0);
+  let reasons = recordOf(KEEP_REASONS, () => 0);
+  const dropped = new Set<string>();
   const report = await rewriteSegment(database, directory, number, {
     breathe: options.breathe,
     leastSaving: LEAST_SAVING,
     decide: (episodes) => {
-      const keepFor = createRetention(episodes, options);
+      reasons = recordOf(KEEP_REASONS, () => 0);
+      dropped.clear();
+      const keepFor = createRetention(episodes, { ...options, pinned: options.pinned() });
       return (episode) => {
         const reason = keepFor(episode);
-        if (reason === null) return 'drop';
-        reasons[reason] += 1;
-        return 'keep';
+        if (reason !== null) {
+          reasons[reason] += 1;
+          return 'keep';
+        }
+        dropped.add(episode.id);
+        return 'drop';
       };
     },
+    isRight: () => ![...options.pinned()].some((id) => dropped.has(id)),
   });
   return report === null ? null : { ...report, reasons };
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { EpisodeSummary } from '../domain/episode.ts';
 import { episodeSequence } from '../domain/id.ts';
 import {
@@ -12,6 +13,7 @@ import { type RewriteOptions, type RewriteReport, rewriteSegment } from './rewri
 import { lockRun, type RunPaths } from './run-directory.ts';
 import { type RecordPlace, segmentNumbers } from './segment.ts';
 import { storeError } from './store-error.ts';
+import { completeText } from './text-repair.ts';
 
 /** The store of a run that is not live, to be put in another order. */
 export interface EndedStore {
@@ -71,7 +73,13 @@ export async function withEndedRun<Result>(
   }
 }
 
-/** Compacts every segment of a run that is not live. Throws as `withEndedRun`. */
+/**
+ * Compacts every segment of a run that is not live, after its text index, where there is one, has taken in what it lacks: the text
+ * of dropped steps is found by it alone. Throws as `withEndedRun`.
+ */
 export async function compactRun(paths: RunPaths, options: CompactionOptions): Promise<CompactionReport[]> {
-  return await withEndedRun(paths, 'compact the run', async (store) => await store.compactAll(options));
+  return await withEndedRun(paths, 'compact the run', async (store) => {
+    if (existsSync(paths.text)) completeText(paths);
+    return await store.compactAll(options);
+  });
 }

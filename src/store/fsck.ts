@@ -4,11 +4,8 @@ import type Database from 'better-sqlite3';
 import { z } from 'zod';
 import { errorText, LabError } from '../domain/error.ts';
 import { episodeIdSchema, episodeSequence } from '../domain/id.ts';
-
 import { archivedSequences } from './archive-files.ts';
-
 import { findBlockProblem } from './columns/block-writer.ts';
-
 import { openDatabase, openDatabaseReadOnly } from './database.ts';
 import { reconcile } from './reconcile.ts';
 import { hasUnsettledRewrites, readStubs, settleRewrites } from './rewrite.ts';

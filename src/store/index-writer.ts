@@ -4,16 +4,13 @@ import type { EpisodeSummary } from '../domain/episode.ts';
 import { LabError } from '../domain/error.ts';
 import { episodeSequence } from '../domain/id.ts';
 import type { Evaluation, IterationMetrics, KnobChange, RunEvent } from '../domain/run.ts';
-
 import { healBlocks } from './columns/block-writer.ts';
-
 import {
   type CompactionOptions,
   type CompactionReport,
   compactedSegments,
   compactSegment,
 } from './compact.ts';
-
 import { openDatabase } from './database.ts';
 import { type IndexRows, type LogEntry, parseEntry, prepareIndexRows } from './index-rows.ts';
 import { reconcile, type StoreRepair } from './reconcile.ts';

@@ -25,11 +25,8 @@ import { episodeColumnsSql, rowToEpisode } from './episode-row.ts';
 import type { Filter } from './filter.ts';
 import { schemaVersion } from './migrations.ts';
 import type { RunPaths } from './run-directory.ts';
-
 import { RunText } from './run-text.ts';
-
 import { inflateBody, type RecordPlace } from './segment.ts';
-
 import { reasonText, storeError } from './store-error.ts';
 
 /** A whole episode: what is indexed, and its steps. */

@@ -3,11 +3,8 @@ import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { z } from 'zod';
 import { systemErrorCode } from '../domain/error.ts';
-
 import { indexArchive } from './archive-files.ts';
-
 import { rebuildBlocks } from './columns/block-writer.ts';
-
 import { prepareIndexRows } from './index-rows.ts';
 import { settleRewrites } from './rewrite.ts';
 import { type ScannedStretch, scanSegment, segmentName, segmentNumbers } from './segment.ts';

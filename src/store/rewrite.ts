@@ -1,15 +1,6 @@
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { z } from 'zod';
 import { type EpisodeSummary, episodeSummarySchema } from '../domain/episode.ts';
@@ -47,6 +38,8 @@ export interface RewriteReport {
 export interface RewriteOptions {
   /** Is shown all episodes that have their steps here, and says what becomes of each. */
   readonly decide: (episodes: readonly EpisodeSummary[]) => (episode: EpisodeSummary) => Fate;
+  /** Whether what `decide` said is still right when all is written; else it is asked again. Absent: it always is. */
+  readonly isRight?: () => boolean;
   /** Share of the segment that must be saved at least, in [0, 1). */
   readonly leastSaving: number;
   /** Lets others have the thread between some records; resolves to false to give up. */
@@ -63,8 +56,9 @@ interface Draft {
 /**
  * Writes a closed segment anew without the steps, or the episodes, that are not to stay in it; all else is copied byte by byte.
  * Crash-safe: the new file is written beside the old one, forced to the disk and read back; then its places are committed to
- * the index, and then it is renamed. `settleRewrites` finishes or forgets what a crash left between. Null when given up,
- * when it would save too little, or when the segment is damaged: `fsck` shall still find what it finds now.
+ * the index, and then it is renamed. `settleRewrites` finishes or forgets what a crash left between. Others have the thread
+ * until then; from the last `isRight` to the renaming they have not. Null when given up, when it would save too little, or when
+ * the segment is damaged: `fsck` shall still find what it finds now.
  */
 export async function rewriteSegment(
   database: Database.Database,
@@ -74,22 +68,37 @@ export async function rewriteSegment(
 ): Promise<RewriteReport | null> {
   const path = join(directory, segmentName(number));
   const bytesBefore = statSync(path).size;
-  const draft = await draftSegment(database, directory, number, options);
-  const saved = draft === null ? 0 : bytesBefore - draft.size;
-  if (draft === null || saved <= bytesBefore * options.leastSaving) return null;
+  const found = await readSegment(database, directory, number, options.breathe);
+  if (found === null) return null;
   try {
-    writeWhole(`${path}${ENDINGS.writing}`, draft);
-    verify(`${path}${ENDINGS.writing}`, draft);
+    for (;;) {
+      const draft = await draftSegment(found, directory, number, options);
+      const saved = draft === null ? 0 : bytesBefore - draft.size;
+      if (draft === null || saved <= bytesBefore * options.leastSaving) return null;
+      if (!(await writeWhole(`${path}${ENDINGS.writing}`, draft, options.breathe))) return null;
+      // The last chance to be told to give up: closing the file has let others have the thread.
+      if (!(await options.breathe())) return null;
+      if (options.isRight?.() === false) continue;
+      replaceSegment(database, path, number, draft);
+      return { segment: number, bytesBefore, bytesAfter: draft.size, ...draft.tally };
+    }
+  } finally {
+    rmSync(`${path}${ENDINGS.writing}`, { force: true });
+  }
+}
+
+/** What was written takes the place of the segment, in the index first. */
+function replaceSegment(database: Database.Database, path: string, number: number, draft: Draft): void {
+  try {
     renameSync(`${path}${ENDINGS.writing}`, `${path}${ENDINGS.ready}`);
-    syncDirectory(directory);
+    syncDirectory(dirname(path));
     commitPlaces(database, number, draft);
   } catch (thrown) {
-    for (const ending of Object.values(ENDINGS)) rmSync(path + ending, { force: true });
+    rmSync(`${path}${ENDINGS.ready}`, { force: true });
     throw thrown;
   }
   renameSync(`${path}${ENDINGS.ready}`, path);
-  syncDirectory(directory);
-  return { segment: number, bytesBefore, bytesAfter: draft.size, ...draft.tally };
+  syncDirectory(dirname(path));
 }
 
 /** Whether a rewritten segment is about to take the place of the old one: its places are not to be relied on just now. */
@@ -175,20 +184,20 @@ function episodesOf(record: StoredRecord): EpisodeSummary[] {
   return record.kind === 'episode' ? [episodeSummarySchema.parse(record.header)] : [];
 }
 
+/** Null when the wish to go on is gone. */
 async function draftSegment(
-  database: Database.Database,
+  found: readonly Found[],
   directory: string,
   number: number,
   { decide, breathe }: RewriteOptions,
 ): Promise<Draft | null> {
-  const found = await readSegment(database, directory, number, breathe);
-  if (found === null) return null;
+  const bytes = await readFile(join(directory, segmentName(number)));
   const whole = found.filter(({ kind }) => kind === 'episode').flatMap(({ episodes }) => episodes);
   const fateOf = decide(whole);
-  const bytes = readFileSync(join(directory, segmentName(number)));
   const draft: Draft = { chunks: [], places: new Map(), tally: { kept: 0, dropped: 0, moved: 0 }, size: 0 };
   let stubs: EpisodeSummary[] = [];
-  for (const { kind, offset, length, episodes } of found) {
+  for (const [index, { kind, offset, length, episodes }] of found.entries()) {
+    if (index % BREATH === BREATH - 1 && !(await breathe())) return null;
     const [only] = episodes;
     const fate = kind === 'episode' && only !== undefined ? fateOf(only) : 'keep';
     if (fate === 'drop') {
@@ -224,30 +233,41 @@ function addStubs(draft: Draft, segment: number, stubs: readonly EpisodeSummary[
   return [];
 }
 
-function writeWhole(path: string, { chunks }: Draft): void {
-  const file = openSync(path, 'w');
+/** Writes a draft, forces it to the disk and reads it back; false when the wish to go on is gone. */
+async function writeWhole(path: string, draft: Draft, breathe: RewriteOptions['breathe']): Promise<boolean> {
+  const file = await open(path, 'w+');
   try {
-    for (const chunk of chunks) {
-      for (let done = 0; done < chunk.byteLength; ) done += writeSync(file, chunk, done);
+    for (let from = 0; from < draft.chunks.length; from += BREATH) {
+      await file.writeFile(Buffer.concat(draft.chunks.slice(from, from + BREATH)));
+      if (!(await breathe())) return false;
     }
-    fsyncSync(file);
+    await file.sync();
+    return await verify(path, file, draft, breathe);
   } finally {
-    closeSync(file);
+    await file.close();
   }
 }
 
 /** Reads back what was written: the bytes are those of whole records, so it is enough that they are the same. */
-function verify(path: string, draft: Draft): void {
-  const written = readFileSync(path);
+async function verify(
+  path: string,
+  file: FileHandle,
+  draft: Draft,
+  breathe: RewriteOptions['breathe'],
+): Promise<boolean> {
+  const { size } = await file.stat();
   let at = 0;
-  const same = draft.chunks.every((chunk) => {
-    const found = written.subarray(at, at + chunk.byteLength);
-    at += chunk.byteLength;
-    return found.equals(chunk);
-  });
-  if (same && written.byteLength === draft.size) return;
+  let same = size === draft.size;
+  for (let from = 0; same && from < draft.chunks.length; from += BREATH) {
+    const wanted = Buffer.concat(draft.chunks.slice(from, from + BREATH));
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(wanted.byteLength), 0, wanted.byteLength, at);
+    same = bytesRead === wanted.byteLength && buffer.equals(wanted);
+    at += bytesRead;
+    if (!(await breathe())) return false;
+  }
+  if (same) return true;
   throw new LabError('store-failed', {
-    message: `${path} reads back other than it was written (${written.byteLength} bytes of ${draft.size})`,
+    message: `${path} reads back other than it was written (${size} bytes of ${draft.size})`,
     hint: 'the segment was left as it is; check the disk',
   });
 }

@@ -7,7 +7,7 @@ import { isDamagedDatabase } from './store-error.ts';
 /** Stands between the lines of a document: in no word, so that no phrase reaches from one line into the next. */
 export const LINE_BREAK = '\ue000';
 /** `user_version` of the schema below. Another one is thrown away and built anew. */
-const VERSION = 1;
+const VERSION = 2;
 
 /**
  * Documents are numbered in the order of the segments, from 0; `text` has them under their number + 1. The tokenizer only
@@ -38,12 +38,21 @@ const placeSchema = z.object({ segment: z.int().nonnegative(), offset: z.int().n
 const stateSchema = z.object({
   /** Documents indexed. */
   documents: z.int().nonnegative(),
-  /** Everything before this is indexed. */
+  /** Everything before this is indexed: segments of lower numbers are never read again, whatever becomes of them. */
   end: placeSchema,
-  /** Where the unfinished block begins. */
-  block: placeSchema,
-  /** The newest record indexed, and its checksum; null before the first. */
-  last: placeSchema.extend({ length: z.int(), checksum: z.int() }).nullable(),
+  /**
+   * The newest document: which execution it is, and where its record was when last looked for (segment −n: archive file n).
+   * Null before the first.
+   */
+  last: z
+    .object({
+      sequence: z.int().positive(),
+      startedAt: z.number(),
+      segment: z.int(),
+      offset: z.int().nonnegative(),
+      length: z.int().nonnegative(),
+    })
+    .nullable(),
 });
 /** How far a text index reaches. */
 export type TextState = Readonly<z.infer<typeof stateSchema>>;
@@ -51,7 +60,6 @@ export type TextState = Readonly<z.infer<typeof stateSchema>>;
 const BEGINNING: TextState = {
   documents: 0,
   end: { segment: 0, offset: 0 },
-  block: { segment: 0, offset: 0 },
   last: null,
 };
 

@@ -7,12 +7,15 @@ import { inflateBody, type StoredRecord } from './segment.ts';
 /** What of an episode can be searched. */
 export interface TextDocument {
   readonly sequence: number;
+  /** When it began, ms since the epoch: with the sequence it names this execution. */
+  readonly startedAt: number;
   /** All that was observed and done, each line and each action once; then failure, its detail, family and tags. */
   readonly lines: readonly string[];
 }
 
 const headerSchema = z.looseObject({
   id: episodeIdSchema,
+  startedAt: z.number(),
   task: z.looseObject({ family: z.string() }),
   failure: z.enum(FAILURE_TYPES).nullable(),
   failureDetail: z.string().nullable(),
@@ -30,15 +33,23 @@ const AFTER_LINES = '],"candidateSets":';
 /** An action of a step. Inside a string its quotes would be escaped. */
 const ACTION = /"action":(\{"type":"[a-z_]+","argument":(?:null|"(?:[^"\\]|\\.)*")\})/gu;
 
-/** The text of an episode's record; null for any other record. What of it cannot be read is left out. */
-export function documentOf(record: StoredRecord): TextDocument | null {
+/**
+ * The text of an episode's record; null for any other record, and for an episode that is known already, which is not unpacked.
+ * What of it cannot be read is left out.
+ */
+export function documentOf(
+  record: StoredRecord,
+  isKnown: (sequence: number) => boolean = () => false,
+): TextDocument | null {
   if (record.kind !== 'episode') return null;
   const parsed = headerSchema.safeParse(record.header);
   if (!parsed.success) return null;
-  const { id, task, failure, failureDetail, tags } = parsed.data;
+  const { id, startedAt, task, failure, failureDetail, tags } = parsed.data;
+  const sequence = episodeSequence(id);
+  if (isKnown(sequence)) return null;
   const lines = new Set(bodyLines(record));
   for (const line of [failure, failureDetail, task.family, ...tags]) if (line !== null) lines.add(line);
-  return { sequence: episodeSequence(id), lines: [...lines] };
+  return { sequence, startedAt, lines: [...lines] };
 }
 
 function bodyLines(record: StoredRecord): string[] {

@@ -34,14 +34,14 @@ export function openTextIndex(path: string): TextIndex | null {
   }
 }
 
-/**
- * The first segment of a run that its text index still has to read, or reads again when a block is filled; null when nothing can
- * be said of it.
- */
+/** The first segment of a run that its text index still has to read; null when nothing can be said of it. */
 export function firstUnreadSegment(path: string): number | null {
   const database = openTextDatabaseReadOnly(path);
   try {
-    return database === null ? null : readTextState(database).block.segment;
+    return database === null ? null : readTextState(database).end.segment;
+  } catch (thrown) {
+    if (isDamagedDatabase(thrown)) return null;
+    throw thrown;
   } finally {
     database?.close();
   }

@@ -21,11 +21,17 @@ export function checkText(paths: RunPaths, repair: boolean): TextReport {
   if (!repair) return { problem, episodes: problem === null ? countDocuments(paths) : 0, repaired: false };
   if (problem !== null) removeTextDatabase(paths.text);
   const before = problem === null ? countDocuments(paths) : -1;
+  const episodes = completeText(paths);
+  return { problem, episodes, repaired: episodes !== before };
+}
+
+/** Takes in all that the text index lacks; returns how many episodes it has then. The caller holds the run's lock. */
+export function completeText(paths: RunPaths): number {
   const writer = new TextIndexWriter(paths);
   try {
     const { documents } = writer.add(Number.POSITIVE_INFINITY);
     writer.commit();
-    return { problem, episodes: documents, repaired: documents !== before };
+    return documents;
   } finally {
     writer.close();
   }

@@ -1,10 +1,15 @@
-import { closeSync, openSync, readSync } from 'node:fs';
-import { join } from 'node:path';
 import type Database from 'better-sqlite3';
-import { systemErrorCode } from '../domain/error.ts';
-import { openDatabaseReadOnly } from './database.ts';
+import { LabError } from '../domain/error.ts';
+import { isBeingReplaced } from './rewrite.ts';
 import type { RunPaths } from './run-directory.ts';
-import { type ScannedStretch, scanSegment, segmentName } from './segment.ts';
+import {
+  type RecordPlace,
+  readRecordAt,
+  type ScannedStretch,
+  type StoredRecord,
+  scanSegment,
+} from './segment.ts';
+import { SequenceSet } from './sequence-set.ts';
 import {
   LINE_BREAK,
   openTextDatabase,
@@ -15,6 +20,7 @@ import {
 } from './text-database.ts';
 import { documentOf, type TextDocument } from './text-document.ts';
 import { BLOCK, BlockGrams } from './text-grams.ts';
+import { type ArchivedRecord, lookAtIndex, unknownArchived } from './text-source.ts';
 import { wordsOf } from './text-words.ts';
 
 /** How far the index is behind the segments. */
@@ -44,6 +50,10 @@ type Place = TextState['end'];
  * Follows a run's segments and makes their text searchable, in `text.db`. The one writer of it; a process of its own beside
  * that of the run, or `fsck`. Only what the index of episodes has is taken: what a crash leaves beyond it may be cut off.
  * Everything that was added since the last `commit` is lost with the process, and added again by the next.
+ *
+ * Segments may be compacted and archived meanwhile. What was read is known by the number of each document's episode, and how far
+ * it is by the newest document, whose place the index of episodes knows: where that has moved within the segment that is being
+ * read, the segment is read again from its beginning, without what is known. Archived episodes that are not known come first.
  */
 export class TextIndexWriter {
   readonly #paths: RunPaths;
@@ -56,8 +66,14 @@ export class TextIndexWriter {
   #committed: TextState;
   #state: TextState;
   #grams = new BlockGrams();
-  /** Sequences of the unfinished block's documents. */
+  /** Sequences of the unfinished block's documents, and of all. */
   #sequences: number[] = [];
+  readonly #indexed = new SequenceSet();
+  readonly #isKnown = (sequence: number): boolean => this.#indexed.has(sequence);
+  /** Archived episodes to be added, those from `#nextArchived` on. */
+  readonly #archived: readonly ArchivedRecord[];
+  #nextArchived = 0;
+  #archivedBytes: number;
 
   constructor(paths: RunPaths) {
     this.#paths = paths;
@@ -66,7 +82,9 @@ export class TextIndexWriter {
     this.#insertWord = this.#database.prepare('INSERT OR IGNORE INTO words (word) VALUES (?)');
     this.#committed = readTextState(this.#database);
     this.#state = this.#committed;
-    this.#readBlock();
+    this.#readBlocks();
+    this.#archived = unknownArchived(paths, this.#isKnown);
+    this.#archivedBytes = this.#archived.reduce((sum, { place }) => sum + place.length, 0);
   }
 
   /** Documents that are added and not yet committed. */
@@ -77,10 +95,11 @@ export class TextIndexWriter {
   /** Adds what there is, for about so many ms; commits a full transaction. Returns how far it is. */
   add(ms: number): TextProgress {
     const until = performance.now() + ms;
-    const ends = this.#ends();
-    let behindBytes = distance(ends, this.#state.end);
-    while (behindBytes > 0 && this.#addWindow(ends, until)) behindBytes = distance(ends, this.#state.end);
-    return { documents: this.#state.documents, behindBytes: distance(ends, this.#state.end) };
+    const ends = this.#look();
+    let goesOn = this.#addArchived(until);
+    while (goesOn && distance(ends, this.#state.end) > 0) goesOn = this.#addWindow(ends, until);
+    const behindBytes = this.#archivedBytes + distance(ends, this.#state.end);
+    return { documents: this.#state.documents, behindBytes };
   }
 
   /** Makes what was added last. */
@@ -89,9 +108,6 @@ export class TextIndexWriter {
     this.#database
       .prepare('INSERT OR REPLACE INTO blocks (block, sequences) VALUES (?, ?)')
       .run(Math.floor(this.#state.documents / BLOCK), bytesOf(this.#sequences));
-    const { last } = this.#state;
-    if (last !== null)
-      this.#state = { ...this.#state, last: { ...last, checksum: checksumAt(this.#paths, last) } };
     writeTextState(this.#database, this.#state);
     this.#database.exec('COMMIT');
     this.#committed = this.#state;
@@ -100,6 +116,32 @@ export class TextIndexWriter {
   /** Closes without what was not committed. */
   close(): void {
     this.#database.close();
+  }
+
+  /** How far each segment is in the index of episodes. Where the newest document has moved, its segment was written anew. */
+  #look(): ReadonlyMap<number, number> {
+    const { last, end } = this.#state;
+    const { ends, place } = lookAtIndex(this.#paths, last);
+    if (last === null || place === null || isSamePlace(last, place)) return ends;
+    const again = last.segment === end.segment ? { segment: end.segment, offset: 0 } : end;
+    this.#state = { ...this.#state, last: { ...last, ...place }, end: again };
+    // Readers look through what follows `end` themselves: they are to know of it with the next commit, documents or not.
+    this.#begin();
+    return ends;
+  }
+
+  /** Adds what was archived before it was indexed, as all of it is for an index made anew; false when the time is up. */
+  #addArchived(until: number): boolean {
+    for (; this.#nextArchived < this.#archived.length; this.#nextArchived += 1) {
+      if (performance.now() >= until) return false;
+      const archived = this.#archived[this.#nextArchived];
+      if (archived === undefined) continue;
+      this.#archivedBytes -= archived.place.length;
+      const record = readArchived(archived);
+      const document = record === null ? null : documentOf(record, this.#isKnown);
+      if (document !== null) this.#add(document, archived.place, this.#state.end);
+    }
+    return true;
   }
 
   /** Adds from one stretch of a segment; false when the time is up. */
@@ -111,6 +153,8 @@ export class TextIndexWriter {
       if (next !== undefined) this.#moveTo({ segment: next, offset: 0 });
       return next !== undefined;
     }
+    // Its file is not what the index of episodes speaks of: the next look will do.
+    if (isBeingReplaced(this.#paths.segments, segment)) return false;
     for (const stretch of committedStretches(this.#paths.segments, segment, offset, end)) {
       this.#take(segment, stretch);
       if (performance.now() >= until) return false;
@@ -120,25 +164,29 @@ export class TextIndexWriter {
   }
 
   #take(segment: number, stretch: ScannedStretch): void {
-    const end = { segment, offset: stretch.offset + stretch.length };
-    const document = stretch.type === 'record' ? documentOf(stretch.record) : null;
-    if (document === null) {
-      this.#moveTo(end);
-      return;
-    }
-    if (!this.#database.inTransaction) this.#database.exec('BEGIN IMMEDIATE');
+    const { offset, length } = stretch;
+    const end = { segment, offset: offset + length };
+    const document = stretch.type === 'record' ? documentOf(stretch.record, this.#isKnown) : null;
+    if (document === null) this.#moveTo(end);
+    else this.#add(document, { segment, offset, length }, end);
+  }
+
+  #add(document: TextDocument, place: RecordPlace, end: Place): void {
+    this.#begin();
     this.#index(document);
-    // The checksum is read for the commit.
-    const last = { segment, offset: stretch.offset, length: stretch.length, checksum: 0 };
+    const { sequence, startedAt } = document;
     const documents = this.#state.documents + 1;
-    this.#state = { ...this.#state, documents, end, last };
+    this.#state = { documents, end, last: { sequence, startedAt, ...place } };
     if (documents % BLOCK === 0) this.#closeBlock();
     if (this.pending >= MOST_PENDING) this.commit();
   }
 
+  #begin(): void {
+    if (!this.#database.inTransaction) this.#database.exec('BEGIN IMMEDIATE');
+  }
+
   #moveTo(end: Place): void {
-    const atBlockStart = this.#grams.size === 0;
-    this.#state = { ...this.#state, end, block: atBlockStart ? end : this.#state.block };
+    this.#state = { ...this.#state, end };
   }
 
   #index({ sequence, lines }: TextDocument): void {
@@ -161,6 +209,7 @@ export class TextIndexWriter {
   #note(sequence: number, lines: readonly string[]): void {
     this.#grams.add(lines);
     this.#sequences.push(sequence);
+    this.#indexed.add(sequence);
   }
 
   #addWord(word: string): void {
@@ -180,61 +229,47 @@ export class TextIndexWriter {
       .run(block, bytesOf(this.#sequences));
     this.#grams = new BlockGrams();
     this.#sequences = [];
-    this.#state = { ...this.#state, block: this.#state.end };
   }
 
-  /** Notes the documents of the unfinished block again: they were added by a process that is gone. */
-  #readBlock(): void {
-    const { block, end, documents } = this.#state;
-    const wanted = documents % BLOCK;
-    for (let segment = block.segment; segment <= end.segment && this.#grams.size < wanted; segment++) {
-      const from = segment === block.segment ? block.offset : 0;
-      const to = segment === end.segment ? end.offset : Number.POSITIVE_INFINITY;
-      for (const stretch of committedStretches(this.#paths.segments, segment, from, to)) {
-        const document = stretch.type === 'record' ? documentOf(stretch.record) : null;
-        if (document !== null) this.#note(document.sequence, document.lines);
-      }
-    }
-  }
-
-  /** How far each segment is in the index of episodes, by number, ascending. */
-  #ends(): ReadonlyMap<number, number> {
-    const database = openDatabaseReadOnly(this.#paths.database);
-    try {
-      const rows = database
-        .prepare<[], { number: number; indexed_bytes: number }>(
-          'SELECT number, indexed_bytes FROM segments ORDER BY number',
-        )
-        .all();
-      return new Map(rows.map((row) => [row.number, row.indexed_bytes]));
-    } finally {
-      database.close();
-    }
+  /** Notes all documents again, and the words of the unfinished block's: they were added by a process that is gone. */
+  #readBlocks(): void {
+    const blocks = this.#database
+      .prepare<[], Buffer>('SELECT sequences FROM blocks ORDER BY block')
+      .pluck()
+      .all()
+      .map(sequencesOf);
+    for (const sequence of blocks.flat()) this.#indexed.add(sequence);
+    const unfinished = this.#state.documents % BLOCK;
+    if (unfinished > 0) this.#sequences = blocks.at(-1) ?? [];
+    const pending = this.#database
+      .prepare<[], string>('SELECT words FROM pending ORDER BY document')
+      .pluck()
+      .iterate();
+    // Words are words again when taken from what was made of them.
+    for (const words of pending) this.#grams.add(words.split(` ${LINE_BREAK} `));
   }
 }
 
-/** The index, made anew if it is not of these segments: they were cut back, or another run's were put in their place. */
+/** The index, made anew if its newest document is not in the run: segments were cut back, or another run's are in their place. */
 function openSound(paths: RunPaths): Database.Database {
   const database = openTextDatabase(paths.text);
   const { last } = readTextState(database);
-  if (last === null || checksumAt(paths, last) === last.checksum) return database;
+  if (last === null || lookAtIndex(paths, last).place !== null) return database;
   database.close();
   removeTextDatabase(paths.text);
   return openTextDatabase(paths.text);
 }
 
-/** The checksum that stands in a record's prefix; −1 where there is none. */
-function checksumAt(paths: RunPaths, { segment, offset }: Place): number {
-  const bytes = Buffer.alloc(4);
+function isSamePlace(one: RecordPlace, other: RecordPlace): boolean {
+  return one.segment === other.segment && one.offset === other.offset && one.length === other.length;
+}
+
+/** Null where it cannot be read: its file may be elsewhere. It is looked for again by the next writer. */
+function readArchived({ path, place }: ArchivedRecord): StoredRecord | null {
   try {
-    const file = openSync(join(paths.segments, segmentName(segment)), 'r');
-    try {
-      return readSync(file, bytes, 0, 4, offset + 12) === 4 ? bytes.readUInt32LE(0) : -1;
-    } finally {
-      closeSync(file);
-    }
+    return readRecordAt(path, place);
   } catch (thrown) {
-    if (systemErrorCode(thrown) === 'ENOENT') return -1;
+    if (thrown instanceof LabError) return null;
     throw thrown;
   }
 }
@@ -275,4 +310,8 @@ function bytesOf(sequences: readonly number[]): Buffer {
   const bytes = Buffer.allocUnsafe(4 * sequences.length);
   for (const [index, sequence] of sequences.entries()) bytes.writeUInt32LE(sequence, 4 * index);
   return bytes;
+}
+
+function sequencesOf(bytes: Buffer): number[] {
+  return Array.from({ length: bytes.byteLength / 4 }, (_, index) => bytes.readUInt32LE(4 * index));
 }

@@ -142,7 +142,7 @@ describe('an archived run', () => {
   it('that was compacted keeps what it has', async () => {
     await compactRun(paths, {
       keepSample: 0,
-      pinned: new Set(),
+      pinned: () => new Set(),
       breathe: async () => await Promise.resolve(true),
     });
     const reader = openRunReader(paths);

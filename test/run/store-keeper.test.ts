@@ -1,8 +1,10 @@
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { formatBytes, formatForecast } from '../../src/domain/bytes.ts';
 import { Journal } from '../../src/run/journal.ts';
 import { StoreGrowth } from '../../src/run/store-growth.ts';
 import { StoreKeeper } from '../../src/run/store-keeper.ts';
+import { writeArchiveFiles } from '../../src/store/archive-files.ts';
 import { openRunStore, type RunStore } from '../../src/store/index-writer.ts';
 import { openRunReader } from '../../src/store/queries.ts';
 import { directoryBytes, type RunPaths } from '../../src/store/run-directory.ts';
@@ -41,7 +43,10 @@ let runNumber = 0;
 interface Kept {
   readonly paths: RunPaths;
   readonly store: RunStore;
-  readonly keeperOf: (budgetBytes: number | null) => StoreKeeper;
+  readonly keeperOf: (
+    budgetBytes: number | null,
+    changes?: Partial<ConstructorParameters<typeof StoreKeeper>[0]>,
+  ) => StoreKeeper;
   readonly kinds: () => string[];
 }
 
@@ -61,7 +66,7 @@ function keptRun(success: boolean): Kept {
   return {
     paths,
     store,
-    keeperOf: (budget) =>
+    keeperOf: (budget, changes = {}) =>
       new StoreKeeper({
         paths,
         store,
@@ -69,6 +74,7 @@ function keptRun(success: boolean): Kept {
         budgetGiB: budget === null ? null : budget / 2 ** 30,
         textIndex: false,
         keepSample: 0,
+        ...changes,
       }),
     kinds: () => {
       const reader = openRunReader(paths);
@@ -77,6 +83,14 @@ function keptRun(success: boolean): Kept {
       return kinds;
     },
   };
+}
+
+/** So many looks, 5 s apart; what was begun by one has ended before the next. */
+async function look(keeper: StoreKeeper, times: number, from = 0): Promise<void> {
+  for (let at = from; at < from + times; at += 1) {
+    keeper.tick(at * 5000);
+    for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
 }
 
 describe('StoreKeeper', () => {
@@ -116,12 +130,74 @@ describe('StoreKeeper', () => {
   it('says once that all is to be kept, and the run may go on', async () => {
     const { paths, store, keeperOf, kinds } = keptRun(false);
     const keeper = keeperOf(directoryBytes(paths.root) / 2);
-    for (let now = 0; now < 200 * 5000; now += 5000) {
-      keeper.tick(now);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    let looks = 0;
+    for (; !kinds().includes('store-over-budget'); looks += 1) await look(keeper, 1, looks);
+    await look(keeper, 20, looks);
     expect(kinds().toSorted()).toEqual(['failures-thinned', 'retention-began', 'store-over-budget']);
     keeper.close();
+    store.close();
+  });
+
+  it('a compaction that fails is told once, tried again ever more seldom, and told when it works again', async () => {
+    const { paths, store, keeperOf, kinds } = keptRun(true);
+    let tries = 0;
+    let isBroken = true;
+    store.compactOldest = async () => {
+      tries += 1;
+      if (isBroken) throw new Error('the disk is on fire');
+      return await Promise.resolve(null);
+    };
+    const keeper = keeperOf(directoryBytes(paths.root));
+    // An hour: at 0, 10, 30, 70, 150, 310, 630, 1230 s and so on, every ten minutes.
+    await look(keeper, 720);
+    expect(tries).toBe(11);
+    expect(kinds().toSorted()).toEqual(['compaction-failed', 'retention-began']);
+    isBroken = false;
+    await look(keeper, 121, 720);
+    expect(kinds().filter((kind) => kind.startsWith('compaction-'))).toEqual([
+      'compaction-goes-on',
+      'compaction-failed',
+    ]);
+    keeper.close();
+    store.close();
+  });
+
+  it.each([
+    ['missing', () => undefined],
+    ['damaged', (paths: RunPaths) => writeFileSync(paths.text, 'nonsense '.repeat(2000))],
+  ])(
+    'a text index that is %s has read nothing: all is spared until the budget is passed',
+    async (_, harm) => {
+      const { paths, store, keeperOf, kinds } = keptRun(true);
+      harm(paths);
+      const bytes = directoryBytes(paths.root);
+      const within = keeperOf(bytes * 1.1, { textIndex: true });
+      await look(within, 20);
+      within.close();
+      expect(kinds()).toContain('retention-began');
+      expect(kinds()).not.toContain('segment-compacted');
+      const beyond = keeperOf(bytes * 0.9, { textIndex: true });
+      for (let at = 0; !kinds().includes('segment-compacted'); at += 1) await look(beyond, 1, at);
+      beyond.close();
+      store.close();
+    },
+  );
+
+  it('what was archived in the directory of the run does not count', () => {
+    const { paths, store, keeperOf } = keptRun(true);
+    const bytes = directoryBytes(paths.root);
+    const files = [
+      { number: 1, path: 'archive/part.parquet', bytes: 100_000, episodes: 1 },
+      { number: 2, path: 'archive/gone.parquet', bytes: 100_000, episodes: 1 },
+      { number: 3, path: '/elsewhere/part.parquet', bytes: 100_000, episodes: 1 },
+    ];
+    mkdirSync(join(paths.root, 'archive'));
+    writeFileSync(join(paths.root, 'archive/part.parquet'), Buffer.alloc(100_000));
+    writeArchiveFiles(paths.segments, files);
+    const list = statSync(join(paths.segments, 'archive.json')).size;
+    const keeper = keeperOf(null);
+    keeper.tick(0);
+    expect(keeper.status().bytes).toBe(bytes + list);
     store.close();
   });
 
@@ -138,18 +214,4 @@ describe('StoreKeeper', () => {
     expect(kinds()).toEqual([]);
     store.close();
   });
-});
-
-it('bytes and forecasts are written with the digits that matter', () => {
-  expect([0, 980, 1_048_576, 1.4 * 2 ** 30].map(formatBytes)).toEqual([
-    '0 B',
-    '980 B',
-    '1.00 MiB',
-    '1.40 GiB',
-  ]);
-  expect([2700, 32_400, 950_400].map(formatForecast)).toEqual([
-    'full in 45 min',
-    'full in 9 h',
-    'full in 11 days',
-  ]);
 });

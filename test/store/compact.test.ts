@@ -31,7 +31,7 @@ function tierSummary(sequence: number): EpisodeSummary {
 
 const options = (changes: Partial<CompactionOptions> = {}): CompactionOptions => ({
   keepSample: 0,
-  pinned: new Set(),
+  pinned: () => new Set(),
   breathe: async () => await Promise.resolve(true),
   ...changes,
 });
@@ -93,7 +93,7 @@ const sound = { episodes: EPISODES, indexProblem: null, rebuilt: false };
 describe('compaction', () => {
   it('drops what no tier keeps; index rows, metrics and all the rest stay', async () => {
     const before = segmentBytes(paths);
-    const reports = await compactRun(paths, options({ pinned: new Set(['e1']) }));
+    const reports = await compactRun(paths, options({ pinned: () => new Set(['e1']) }));
     expect(reports.length).toBeGreaterThan(5);
     const { kept, dropped } = readAll(paths);
     expect(kept.has('e1')).toBe(true);
@@ -154,6 +154,30 @@ describe('compaction', () => {
     );
     expect(readAllKept(large)).toBe(EPISODES);
     expect(segmentBytes(paths)).toBe(before);
+  });
+
+  it('a pin that comes at any moment of it is kept, or the steps were dropped before', async () => {
+    // Each breath is a moment at which a client may pin: one run for each of them.
+    for (let moment = 1; ; moment += 3) {
+      const at = runPaths(runs.directory, `pinned-${runNumber}-${moment}`);
+      cpSync(template.root, at.root, { recursive: true });
+      const reader = openRunReader(at);
+      let breaths = 0;
+      let wasThere: boolean | null = null;
+      const breathe = async (): Promise<boolean> => {
+        breaths += 1;
+        if (breaths === moment) {
+          wasThere = readBody(reader, 'e2') !== 'dropped';
+          setPin(at, { episode: 'e2', who: 'me', pinned: true });
+        }
+        return await Promise.resolve(true);
+      };
+      await compactRun(at, options({ pinned: () => readPins(at), breathe }));
+      if (wasThere === null) break;
+      expect(readBody(reader, 'e2') !== 'dropped').toBe(wasThere);
+      reader.close();
+      expect(checkRun(at, { repair: false })).toMatchObject(sound);
+    }
   });
 
   it('leaves a damaged segment to fsck', async () => {

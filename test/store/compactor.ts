@@ -5,7 +5,7 @@ import { runPaths } from '../../src/store/run-directory.ts';
 const [runsDirectory = '', id = ''] = process.argv.slice(2);
 await compactRun(runPaths(runsDirectory, id), {
   keepSample: 0,
-  pinned: new Set(),
+  pinned: () => new Set(),
   breathe: async () => await Promise.resolve(true),
 }).then(
   (reports) => process.stdout.write(`${reports.length} segments\n`),

@@ -18,7 +18,12 @@ it('segments that the text index still has to read are not compacted', async () 
   expect(firstUnreadSegment(paths.text)).toBeNull();
   const writer = new TextIndexWriter(paths);
   const before = firstUnreadSegment(paths.text) ?? 0;
-  const options = { keepSample: 0, pinned: new Set<string>(), thinFailures: true, breathe: async () => true };
+  const options = {
+    keepSample: 0,
+    pinned: () => new Set<string>(),
+    thinFailures: true,
+    breathe: async () => true,
+  };
   // It has read nothing: nothing may be dropped.
   expect(await store.compactOldest({ ...options, before })).toBeNull();
   expect(await store.compactOldest({ ...options })).not.toBeNull();

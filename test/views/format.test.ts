@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import {
-  formatBytes,
   formatCount,
   formatDuration,
   formatMs,
@@ -52,15 +51,6 @@ describe('numbers on the screen', () => {
     [61_000, '1m01s'],
     [Number.NaN, '--'],
   ])('formatMs(%s) is %s', (value, text) => expect(formatMs(value)).toBe(text));
-
-  it.each([
-    [0, '0 B'],
-    [999, '999 B'],
-    [1000, '0.977 KiB'],
-    [2 ** 20 * 381.2, '381 MiB'],
-    [2 ** 30 * 2000, '1.95 TiB'],
-    [Number.NaN, '--'],
-  ])('formatBytes(%s) is %s', (value, text) => expect(formatBytes(value)).toBe(text));
 
   it('groups the digits of counts', () => expect(formatCount(1_234_567)).toBe('1,234,567'));
 });

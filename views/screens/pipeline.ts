@@ -1,3 +1,4 @@
+import { formatBytes } from '../../src/domain/bytes.ts';
 import {
   type Batching,
   PIPELINE_STAGES,
@@ -7,7 +8,7 @@ import {
 } from '../../src/domain/pipeline.ts';
 import type { ChildStatus, RunStatus } from '../../src/domain/run.ts';
 import { keysOf } from '../../src/domain/table.ts';
-import { formatBytes, formatCount, formatMs, formatNumber, formatShare, MISSING } from '../format.ts';
+import { formatCount, formatMs, formatNumber, formatShare, MISSING } from '../format.ts';
 import type { KeyContext } from '../key-binding.ts';
 import { planOverview, type Size } from '../layout.ts';
 import { fit, fitLine, joinFitting, type Line, type Segment, seg, untrusted } from '../line.ts';
