@@ -1,6 +1,7 @@
 import { errorText } from '../src/domain/error.ts';
 import type { KnobName } from '../src/domain/knob.ts';
 import type { RunEvent } from '../src/domain/run.ts';
+import type { SavedFilters } from '../src/store/filter.ts';
 import { isSame } from './alarms.ts';
 import { diffEpisode, jump, markEpisode, reexecuteEpisode } from './diff-actions.ts';
 import { type ActionName, actionOf, disabledReason, keyText } from './keymap.ts';
@@ -260,7 +261,12 @@ function takeLine(session: Session, text: string): void {
   if (session.screen === 'events') session.events.filterBy(text);
   else if (session.screen === 'replay')
     goIf(session, session.replay?.find(text), `no step has "${text.trim()}"`);
-  else changeList(session, () => session.list.filterBy(text));
+  else changeList(session, () => session.list.filterBy(text, savedFor(session, text)));
+}
+
+/** The saved filters where a text may name one: that their file cannot be read must not keep other filters from working. */
+function savedFor(session: Session, text: string): SavedFilters {
+  return text.includes('@') ? session.savedFilters() : new Map();
 }
 
 function typedBefore({ screen, events, replay, list }: Session): string {

@@ -1,7 +1,7 @@
 import type { EpisodeSummary } from '../src/domain/episode.ts';
 import { errorText } from '../src/domain/error.ts';
 import { FAILURE_TYPES, type FailureType } from '../src/domain/failure.ts';
-import { type Filter, parseFilter } from '../src/store/filter.ts';
+import { type Filter, parseFilter, type SavedFilters } from '../src/store/filter.ts';
 import { allOf, NEWEST_FIRST } from '../src/store/filter-tree.ts';
 import { EpisodePager, type EpisodeSource, PAGE_ROWS } from './episode-pager.ts';
 import { scrollTo } from './layout.ts';
@@ -112,9 +112,9 @@ export class EpisodeList {
     });
   }
 
-  /** Shows what a filter text matches. Throws `filter-invalid`. */
-  filterBy(text: string): void {
-    this.#base = parseFilter(text);
+  /** Shows what a filter text matches, in which `@name` stands for a saved one. Throws `filter-invalid`. */
+  filterBy(text: string, saved?: SavedFilters): void {
+    this.#base = parseFilter(text, saved);
     this.#restart({ filterText: text.trim() });
   }
 

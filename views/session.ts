@@ -1,8 +1,10 @@
 import { isFinal, type RunEvent } from '../src/domain/run.ts';
 import type { Execution } from '../src/replay/execution.ts';
 import type { ControlClient } from '../src/run/control-client.ts';
+import type { SavedFilters } from '../src/store/filter.ts';
 import type { RunReader } from '../src/store/queries.ts';
 import { listRuns, type RunListing, runPaths } from '../src/store/run-directory.ts';
+import { readSavedFilters } from '../src/store/saved-filters.ts';
 import { ChartView } from './chart-view.ts';
 import type { EpisodeDiff } from './episode-diff.ts';
 import { EpisodeList } from './episode-list.ts';
@@ -194,6 +196,11 @@ export class Session {
     run.subscribe(() => this.#refresh());
     run.start();
     this.changed();
+  }
+
+  /** The filters that are saved just now. Throws `filter-invalid` when their file cannot be read. */
+  savedFilters(): SavedFilters {
+    return readSavedFilters(this.options.runsDirectory);
   }
 
   /** Shows the list of runs. */

@@ -1,6 +1,9 @@
 import { EventEmitter, once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRunDirectory, runPaths, writeManifest } from '../../src/store/run-directory.ts';
+import { saveFilter } from '../../src/store/saved-filters.ts';
 import { pressKey } from '../../views/actions.ts';
 import { lineWidth } from '../../views/line.ts';
 import type { Look } from '../../views/look.ts';
@@ -332,6 +335,29 @@ describe('keys of the overview', () => {
     expect(session.list.view.rows.every(({ failure }) => failure === 'max_steps')).toBe(true);
     press('escape');
     expect(session.list.view.filterText).toBe('');
+  });
+
+  it('takes filters by the name that they are saved under, and points at a name that there is none of', () => {
+    saveFilter(fake.runsDirectory, 'limits', 'fail:max_steps');
+    press('/', ...Array.from('@limits id<60'), 'enter');
+    expect(session.list.view.filterText).toBe('@limits id<60');
+    expect(session.list.view.rows.every(({ failure }) => failure === 'max_steps')).toBe(true);
+    expect(session.list.view.total).toBeGreaterThan(0);
+    press('/', 'ctrl-u', ...Array.from('id<9 @limit'), 'enter');
+    const at = screen().findIndex((line) => line.startsWith('/ id<9 @limit'));
+    expect(screen().slice(at + 2, at + 5)).toEqual([
+      'filter, column 6: no filter is saved as "limit"; did you mean @limits?',
+      '  id<9 @limit',
+      '       ^',
+    ]);
+  });
+
+  it('says so when the saved filters cannot be read, and goes on with others', () => {
+    writeFileSync(join(fake.runsDirectory, 'filters.json'), '{');
+    press('/', ...Array.from('@limits'), 'enter');
+    expect(screen().join('\n')).toContain('the saved filters cannot be read');
+    press('ctrl-u', ...Array.from('id<9'), 'enter');
+    expect(session.list.view.filterText).toBe('id<9');
   });
 
   it('types spaces and erases in the filter line, and leaves it with Escape', () => {
