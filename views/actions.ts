@@ -4,6 +4,7 @@ import type { RunEvent } from '../src/domain/run.ts';
 import type { SavedFilters } from '../src/store/filter.ts';
 import { isSame } from './alarms.ts';
 import { diffEpisode, jump, markEpisode, reexecuteEpisode } from './diff-actions.ts';
+import { closeLine, suggest } from './filter-actions.ts';
 import { type ActionName, actionOf, disabledReason, keyText } from './keymap.ts';
 import type { KeyName } from './keys.ts';
 import { isTooSmall } from './layout.ts';
@@ -66,6 +67,8 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   undo: (session) => session.knobs?.undo(),
   commit: (session) => session.knobs?.commit(),
   drop: (session) => session.knobs?.drop(),
+  nextSuggestion: (session) => suggest(session, 1),
+  previousSuggestion: (session) => suggest(session, -1),
   filter: (session) => {
     session.filterInput = { text: typedBefore(session), problem: [] };
   },
@@ -85,7 +88,7 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   },
   cancel: (session) => {
     if (session.palette === null) takeLine(session, '');
-    session.filterInput = null;
+    closeLine(session);
     session.palette = null;
   },
   down: (session, look) => move(session, 1, look),
@@ -232,7 +235,10 @@ function changeList(session: Session, change: () => void): void {
 
 function typeInFilter(session: Session, key: KeyName): void {
   const text = session.filterInput === null ? null : typeKey(session.filterInput.text, key);
-  if (text !== null) session.filterInput = { text, problem: [] };
+  if (text !== null) {
+    session.filterInput = { text, problem: [] };
+    session.completion?.ask(text);
+  }
   session.changed();
 }
 
@@ -250,7 +256,7 @@ function acceptFilter(session: Session): void {
   if (input === null) return;
   try {
     takeLine(session, input.text);
-    session.filterInput = null;
+    closeLine(session);
   } catch (thrown) {
     session.filterInput = { text: input.text, problem: errorText(thrown).split('\n') };
   }

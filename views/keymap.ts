@@ -14,6 +14,10 @@ const LISTS: readonly Screen[] = ['overview', 'pipeline', 'events', 'diff', 'run
 /** The screens under everything else. */
 const MAIN: readonly Screen[] = ['overview', 'pipeline', 'events', 'diff', 'runs', 'replay'];
 
+function needsCompletion({ completes }: KeyContext): string | null {
+  return completes ? null : 'nothing can be suggested here';
+}
+
 /** The one table of keys: footer, help, docs/UI.md and the handling of keys all derive from it. */
 export const KEYMAP = {
   pause: {
@@ -249,6 +253,20 @@ export const KEYMAP = {
     screens: ['palette'],
     label: 'previous',
     description: 'previous command',
+  },
+  nextSuggestion: {
+    keys: ['tab'],
+    screens: ['filter'],
+    label: 'suggest',
+    description: 'show what may follow in the filter, and how many episodes that matches; then take the next',
+    disabled: needsCompletion,
+  },
+  previousSuggestion: {
+    keys: ['shift-tab'],
+    screens: ['filter'],
+    label: 'suggestion before',
+    description: 'take the suggestion before',
+    disabled: needsCompletion,
   },
   accept: {
     keys: ['enter'],

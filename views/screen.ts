@@ -14,6 +14,7 @@ import { drawReplay } from './screens/replay.ts';
 import { drawRuns } from './screens/runs.ts';
 import { drawTooSmall } from './screens/too-small.ts';
 import type { Session } from './session.ts';
+import type { EpisodePart } from './widgets/filter-line.ts';
 
 const NO_KNOBS: KnobDeskView = { knobs: [], preview: null };
 
@@ -38,6 +39,10 @@ function drawMain(session: Session, look: Look): Line[] {
   return drawRuns({ runs, selected, starting, error, toast, keys }, size, look);
 }
 
+function episodePart({ list, filterInput, completion }: Session): EpisodePart {
+  return { list: list.view, filterInput, completion: completion?.view ?? null };
+}
+
 /** A screen of the open run as a whole. */
 function drawRunScreen(session: Session, run: RunSnapshot, look: Look): Line[] {
   const { size, keyContext: keys, toast, filterInput, screen } = session;
@@ -47,7 +52,7 @@ function drawRunScreen(session: Session, run: RunSnapshot, look: Look): Line[] {
     return drawPipeline({ run, scroll: session.pipelineScroll, toast, keys }, size, look);
   const knobs = session.knobs?.view(run.status, run.knobChanges) ?? NO_KNOBS;
   return drawOverview(
-    { run, charts: session.charts, knobs, list: session.list.view, filterInput, toast, keys },
+    { run, charts: session.charts, knobs, ...episodePart(session), toast, keys },
     size,
     look,
   );

@@ -9,6 +9,7 @@ import { ChartView } from './chart-view.ts';
 import type { EpisodeDiff } from './episode-diff.ts';
 import { EpisodeList } from './episode-list.ts';
 import { EventLog } from './event-log.ts';
+import type { FilterCompletion } from './filter-completion.ts';
 import { type KeyContext, type Screen } from './key-binding.ts';
 import { KnobDesk } from './knob-desk.ts';
 import { planOverview, type Size } from './layout.ts';
@@ -40,6 +41,9 @@ export interface Question extends Omit<ConfirmModel, 'keys'> {
 /** The screens that lie under everything else. */
 export type MainScreen = 'overview' | 'pipeline' | 'events' | 'diff' | 'replay' | 'runs';
 
+/** The screens with the episode list. */
+const LISTING: ReadonlySet<MainScreen> = new Set(['overview']);
+
 /** Everything the screen shows and the keys act on. Tells its listeners after every change. */
 export class Session {
   readonly options: SessionOptions;
@@ -61,6 +65,8 @@ export class Session {
   help: { readonly scroll: number } | null = null;
   question: Question | null = null;
   filterInput: LineInput | null = null;
+  /** What may be typed in the filter line, once that was asked for. */
+  completion: FilterCompletion | null = null;
   replay: ReplayCursor | null = null;
   /** The comparison that was shown last. */
   diff: EpisodeDiff | null = null;
@@ -116,6 +122,7 @@ export class Session {
       state: snapshot === null || dead ? null : snapshot.manifest.state,
       rows: this.#rows(),
       canUndo: this.knobs?.sending === true || (snapshot?.status?.undoable ?? null) !== null,
+      completes: LISTING.has(this.screen),
       hasDiff: this.diff !== null,
       eventEpisodes: snapshot?.alarms.some(({ episodes }) => episodes.length > 0) ?? false,
     };
@@ -190,6 +197,7 @@ export class Session {
     this.marked = null;
     this.replay = null;
     this.question = null;
+    this.completion = null;
     this.shownEvent = null;
     this.knobs = new KnobDesk(run, this);
     this.list.clear();

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRunDirectory, runPaths, writeManifest } from '../../src/store/run-directory.ts';
@@ -33,6 +33,16 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
+/** The rows below the filter line and its hint. */
+function below(): string[] {
+  return screen().slice(screen().findIndex((line) => line.startsWith('/ ')) + 2);
+}
+
+/** What was asked for beside the drawing is there. */
+function settled(): boolean {
+  return session.completion?.view.isAsking !== true;
+}
+
 function press(...keys: string[]): void {
   for (const key of keys) pressKey(session, key, BRAILLE);
 }
@@ -44,6 +54,7 @@ function screen(look: Look = BRAILLE): string[] {
 const SCREENS: Readonly<Record<string, readonly string[]>> = {
   overview: [],
   'proposed knobs': [']', '}'],
+  suggestions: ['/', 'f', 'tab', 'tab'],
   'filter line': ['/', 'b', 'a', 'd', ':', '1', 'enter'],
   replay: ['enter', 'j'],
   help: ['?'],
@@ -66,9 +77,10 @@ describe('every screen', () => {
       [20, 5],
       [1, 1],
     ] as const) {
-      it(`fits ${columns}x${rows}: ${name}`, () => {
+      it(`fits ${columns}x${rows}: ${name}`, async () => {
         session.resize({ columns: 120, rows: 40 });
         press(...keys);
+        await until(settled);
         session.resize({ columns, rows });
         for (const look of [BRAILLE, BLOCK, PLAIN]) {
           const lines = drawScreen(session, look);
@@ -83,9 +95,10 @@ describe('every screen', () => {
 });
 
 describe('without unicode', () => {
-  it.each(Object.entries(SCREENS))('draws %s in ASCII only', (_, keys) => {
+  it.each(Object.entries(SCREENS))('draws %s in ASCII only', async (_, keys) => {
     session.resize({ columns: 120, rows: 40 });
     press(...keys);
+    await until(settled);
     // Agents may write other scripts; everything of our own is ASCII.
     const text = screen(PLAIN).join('\n').replaceAll('文件', '');
     // oxlint-disable-next-line no-control-regex -- that is the point
@@ -350,6 +363,46 @@ describe('keys of the overview', () => {
       '  id<9 @limit',
       '       ^',
     ]);
+  });
+
+  it('suggests with Tab what may follow, with how many episodes that matches, and takes it over', async () => {
+    session.resize({ columns: 120, rows: 40 });
+    saveFilter(fake.runsDirectory, 'limits', 'fail:max_steps');
+    press('/', ...Array.from('id<=60 f'), 'tab');
+    await until(settled);
+    expect(below()[0]).toMatch(/^ {2}fail: +failure type; any, none$/u);
+    expect(session.filterInput?.text).toBe('id<=60 f');
+    press('tab');
+    expect(session.filterInput?.text).toBe('id<=60 fail:');
+    expect(below()[0]).toMatch(/^› fail:/u);
+    press('shift-tab');
+    const last = session.completion?.view.suggestions.at(-1)?.text;
+    expect(session.filterInput?.text).toBe(`id<=60 ${last}`);
+    press('tab', 'm');
+    await until(settled);
+    expect(session.filterInput?.text).toBe('id<=60 fail:m');
+    expect(below()[0]).toMatch(/^ {2}max_steps +4$/u);
+    press('tab', 'enter');
+    expect(session.list.view).toMatchObject({ filterText: 'id<=60 fail:max_steps', total: 4 });
+    expect(session.completion).toBeNull();
+    press('/', 'ctrl-u', '@', 'tab', 'tab');
+    await until(settled);
+    expect(session.filterInput?.text).toBe('@limits');
+    expect(below()[0]).toMatch(/^› @limits +8 {2}fail:max_steps$/u);
+    press('tab', 'backspace', 'z');
+    await until(settled);
+    expect(below()[0]).toBe('  nothing is known to follow here');
+  });
+
+  it('says why nothing can be suggested, and suggests nothing for the events', async () => {
+    fake.store.close();
+    rmSync(fake.paths.database);
+    press('/', 'f', 'tab');
+    await until(settled);
+    expect(screen().join('\n')).toContain('lab.db is missing or empty');
+    press('escape', '8', '/', 'tab');
+    expect(session.toast?.text).toBe('Tab does nothing now: nothing can be suggested here');
+    expect(session.completion).toBeNull();
   });
 
   it('says so when the saved filters cannot be read, and goes on with others', () => {

@@ -49,7 +49,7 @@ const FOOTERS: Readonly<Record<Screen, readonly ActionName[]>> = {
   runs: ['help', 'quit', 'open', 'down', 'up', 'runs'],
   help: ['back', 'down', 'up'],
   confirm: ['accept', 'focus', 'back'],
-  filter: ['accept', 'cancel'],
+  filter: ['accept', 'cancel', 'nextSuggestion'],
   palette: ['accept', 'cancel', 'nextCommand', 'previousCommand'],
 };
 

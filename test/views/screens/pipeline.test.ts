@@ -11,6 +11,7 @@ const KEYS = {
   state: 'running',
   rows: 0,
   canUndo: false,
+  completes: false,
   hasDiff: false,
   eventEpisodes: false,
 } as const;

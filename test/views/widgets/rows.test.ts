@@ -185,6 +185,7 @@ describe('the footer', () => {
       state: 'running',
       rows: 3,
       canUndo: false,
+      completes: false,
       hasDiff: false,
       eventEpisodes: false,
     } as const;
