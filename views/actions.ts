@@ -108,12 +108,15 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
     if (session.question !== null) session.question = null;
     else if (session.help !== null) session.help = null;
     else if (session.screen === 'events' && session.events.filterText !== '') session.events.filterBy('');
+    else if (session.screen === 'episodes' && isFiltered(session))
+      changeList(session, () => session.list.clear());
     else session.goBack();
   },
   runs: (session) => {
     if (session.screen !== 'runs') session.showRuns();
     else if (session.run !== null) session.goBack();
   },
+  episodes: (session) => toggle(session, 'episodes'),
   bench: (session) => session.goTo('overview'),
   pipeline: (session) => {
     session.pipelineScroll = 0;
@@ -166,7 +169,7 @@ function withSpan(session: Session, act: (span: readonly [number, number]) => vo
   if (run !== undefined) act(iterationSpan(run));
 }
 
-function toggle(session: Session, screen: 'pipeline' | 'events'): void {
+function toggle(session: Session, screen: 'episodes' | 'pipeline' | 'events'): void {
   if (session.screen === screen) session.goBack();
   else session.goTo(screen);
 }
@@ -227,10 +230,13 @@ function openEvent(session: Session): void {
   }
 }
 
+function isFiltered({ list }: Session): boolean {
+  return list.view.filterText !== '' || list.view.failure !== null;
+}
+
 function changeList(session: Session, change: () => void): void {
   change();
-  const reader = session.run?.reader ?? null;
-  if (reader !== null) session.list.refresh(reader, Date.now());
+  session.reread();
 }
 
 function typeInFilter(session: Session, key: KeyName): void {

@@ -2,7 +2,7 @@ import type { EpisodeSummary } from '../src/domain/episode.ts';
 import { errorText } from '../src/domain/error.ts';
 import { FAILURE_TYPES, type FailureType } from '../src/domain/failure.ts';
 import { type Filter, parseFilter, type SavedFilters } from '../src/store/filter.ts';
-import { allOf, NEWEST_FIRST } from '../src/store/filter-tree.ts';
+import { allOf, type FilterNode, NEWEST_FIRST } from '../src/store/filter-tree.ts';
 import { EpisodePager, type EpisodeSource, PAGE_ROWS } from './episode-pager.ts';
 import { scrollTo } from './layout.ts';
 
@@ -68,6 +68,11 @@ export class EpisodeList {
   /** The episode that the pointer is on, or null in an empty list. */
   get selected(): EpisodeSummary | null {
     return this.#view.rows[this.#view.selected - this.#view.top] ?? null;
+  }
+
+  /** What is listed: the filter text and the failure type together. */
+  get where(): FilterNode {
+    return this.#filter().where;
   }
 
   /** Rows of the window. */

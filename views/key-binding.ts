@@ -8,6 +8,7 @@ import type { KeyName } from './keys.ts';
 export const SCREENS = [
   'overview',
   'knob',
+  'episodes',
   'pipeline',
   'events',
   'diff',

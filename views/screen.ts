@@ -5,6 +5,7 @@ import type { RunSnapshot } from './live-run.ts';
 import type { Look } from './look.ts';
 import { drawConfirm } from './screens/confirm.ts';
 import { drawDiff } from './screens/diff.ts';
+import { drawEpisodes } from './screens/episodes.ts';
 import { drawEvents } from './screens/events.ts';
 import { drawHelp } from './screens/help.ts';
 import { drawOverview } from './screens/overview.ts';
@@ -48,6 +49,10 @@ function drawRunScreen(session: Session, run: RunSnapshot, look: Look): Line[] {
   const { size, keyContext: keys, toast, filterInput, screen } = session;
   if (screen === 'events')
     return drawEvents({ run, log: session.events, filterInput, toast, keys }, size, look);
+  if (screen === 'episodes') {
+    const facets = session.facets.view;
+    return drawEpisodes({ run, facets, ...episodePart(session), toast, keys }, size, look);
+  }
   if (screen === 'pipeline')
     return drawPipeline({ run, scroll: session.pipelineScroll, toast, keys }, size, look);
   const knobs = session.knobs?.view(run.status, run.knobChanges) ?? NO_KNOBS;

@@ -9,6 +9,7 @@ import { ChartView } from './chart-view.ts';
 import type { EpisodeDiff } from './episode-diff.ts';
 import { EpisodeList } from './episode-list.ts';
 import { EventLog } from './event-log.ts';
+import { FacetDesk } from './facet-desk.ts';
 import type { FilterCompletion } from './filter-completion.ts';
 import { type KeyContext, type Screen } from './key-binding.ts';
 import { KnobDesk } from './knob-desk.ts';
@@ -17,6 +18,7 @@ import { LiveRun, type RunSources, runSources } from './live-run.ts';
 import type { Palette } from './palette.ts';
 import type { ReplayCursor } from './replay-cursor.ts';
 import type { ConfirmModel } from './screens/confirm.ts';
+import { episodesHeight, hasFacetPanel } from './screens/episodes.ts';
 import { eventsHeight } from './screens/events.ts';
 import { problemText, TOAST_MS, type Toast } from './toast.ts';
 import type { LineInput } from './widgets/input-line.ts';
@@ -39,10 +41,10 @@ export interface Question extends Omit<ConfirmModel, 'keys'> {
 }
 
 /** The screens that lie under everything else. */
-export type MainScreen = 'overview' | 'pipeline' | 'events' | 'diff' | 'replay' | 'runs';
+export type MainScreen = 'overview' | 'episodes' | 'pipeline' | 'events' | 'diff' | 'replay' | 'runs';
 
 /** The screens with the episode list. */
-const LISTING: ReadonlySet<MainScreen> = new Set(['overview']);
+const LISTING: ReadonlySet<MainScreen> = new Set(['overview', 'episodes']);
 
 /** Everything the screen shows and the keys act on. Tells its listeners after every change. */
 export class Session {
@@ -59,6 +61,8 @@ export class Session {
   /** Where `goBack` goes, the newest last. */
   #history: MainScreen[] = [];
   readonly events = new EventLog();
+  /** How the list's episodes are distributed, for the screen of episodes. */
+  readonly facets = new FacetDesk();
   palette: Palette | null = null;
   /** Rows of the pipeline above the window. */
   pipelineScroll = 0;
@@ -192,6 +196,7 @@ export class Session {
     this.#history = [];
     this.charts = new ChartView();
     this.events.clear();
+    this.facets.clear();
     this.palette = null;
     this.diff = null;
     this.marked = null;
@@ -232,6 +237,12 @@ export class Session {
     this.#refresh();
   }
 
+  /** Reads what the screen in front shows. */
+  reread(): void {
+    const reader = this.run?.reader ?? null;
+    if (reader !== null) this.#read(reader);
+  }
+
   close(): void {
     if (this.#toastTimer !== null) clearTimeout(this.#toastTimer);
     this.knobs?.drop();
@@ -240,16 +251,24 @@ export class Session {
   }
 
   #refresh(): void {
-    this.list.resize(planOverview(this.size).listRows);
-    const reader = this.run?.reader ?? null;
-    if (reader !== null) this.#read(reader);
+    const { size } = this;
+    this.list.resize(this.screen === 'episodes' ? episodesHeight(size) : planOverview(size).listRows);
+    this.reread();
     this.changed();
   }
 
   #read(reader: RunReader): void {
     this.list.refresh(reader, Date.now());
+    // After the list: what is asked first is answered first.
+    if (this.screen === 'episodes' && hasFacetPanel(this.size)) this.#refreshFacets();
     if (this.screen !== 'events') return;
     const changes = this.run?.snapshot().knobChanges ?? [];
     this.events.refresh(reader, changes, eventsHeight(this.size));
+  }
+
+  #refreshFacets(): void {
+    const search = this.run?.search;
+    if (search === undefined) return;
+    this.facets.refresh(search, this.list.where, Date.now(), () => this.changed());
   }
 }

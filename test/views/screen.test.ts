@@ -40,7 +40,8 @@ function below(): string[] {
 
 /** What was asked for beside the drawing is there. */
 function settled(): boolean {
-  return session.completion?.view.isAsking !== true;
+  const counted = session.screen !== 'episodes' || session.facets.view.facets !== null;
+  return counted && session.completion?.view.isAsking !== true;
 }
 
 function press(...keys: string[]): void {
@@ -60,6 +61,7 @@ const SCREENS: Readonly<Record<string, readonly string[]>> = {
   help: ['?'],
   'stop question': ['S'],
   runs: ['r'],
+  episodes: ['3'],
   pipeline: ['7'],
   events: ['8'],
   palette: [':', 'k', 'n'],
