@@ -327,17 +327,18 @@ function openRun(session: Session): void {
 
 /** Opens the episode under the pointer, after moving it. The list keeps still, so that next and previous mean something. */
 function openEpisode(session: Session, by: number): void {
-  const reader = session.run?.reader ?? null;
-  if (reader === null) return;
-  const before = session.list.view.selected;
-  session.list.move(reader, by);
-  const { selected } = session.list;
-  if (selected === null) return;
-  if (by !== 0 && session.list.view.selected === before) {
-    session.say(by > 0 ? 'this is the last episode of the list' : 'this is the first episode of the list');
-    return;
-  }
-  showEpisode(session, selected.id);
+  const { list, run } = session;
+  if (run === null) return;
+  const before = list.view.selected;
+  const from = session.screen;
+  list.move(run.search, by, () => {
+    const { selected } = list;
+    // Its page may have come after the user went elsewhere.
+    if (selected === null || session.screen !== from || session.run !== run) return;
+    if (by === 0 || list.view.selected !== before) showEpisode(session, selected.id);
+    else
+      session.say(by > 0 ? 'this is the last episode of the list' : 'this is the first episode of the list');
+  });
 }
 
 function showEpisode(session: Session, id: string): void {

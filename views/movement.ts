@@ -76,16 +76,16 @@ function helpText(session: Session, look: Look): Movable {
 
 function episodes(session: Session, page: number): Movable {
   const { list } = session;
-  const reader = session.run?.reader ?? null;
+  const search = session.run?.search ?? null;
   return {
     page,
     move: (by) => {
-      if (reader !== null) list.move(reader, by);
+      if (search !== null) list.move(search, by);
     },
     toEnd: (end) => {
-      if (reader === null) return;
-      if (end === 'first') list.toFirst(reader, Date.now());
-      else list.toLast(reader);
+      if (search === null) return;
+      if (end === 'first') list.toFirst(search, Date.now());
+      else list.toLast(search);
     },
   };
 }

@@ -49,7 +49,7 @@ const LISTING: ReadonlySet<MainScreen> = new Set(['overview', 'episodes']);
 /** Everything the screen shows and the keys act on. Tells its listeners after every change. */
 export class Session {
   readonly options: SessionOptions;
-  readonly list = new EpisodeList();
+  readonly list = new EpisodeList(() => this.changed());
   charts = new ChartView();
   /** Of the open run. */
   knobs: KnobDesk | null = null;
@@ -258,7 +258,7 @@ export class Session {
   }
 
   #read(reader: RunReader): void {
-    this.list.refresh(reader, Date.now());
+    if (this.run !== null) this.list.refresh(this.run.search, Date.now());
     // After the list: what is asked first is answered first.
     if (this.screen === 'episodes' && hasFacetPanel(this.size)) this.#refreshFacets();
     if (this.screen !== 'events') return;

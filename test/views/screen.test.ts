@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRunDirectory, runPaths, writeManifest } from '../../src/store/run-directory.ts';
@@ -293,10 +293,12 @@ describe('keys of the overview', () => {
     expect(screen()[2]).toBe(' ! o: episodes; update 11');
     expect(screen()[22]).toMatch(/ERROR trainer: update 11 .* o its 2 episodes$/u);
     press('f', 'o');
+    await until(() => !session.list.view.isSearching);
     expect(session.list.view.rows.map(({ id }) => id)).toEqual(['e14', 'e12']);
     expect(screen()[12]).toContain('filter id:e14,e12');
     expect(session.toast?.text).toBe('update 11');
     press('o');
+    await until(() => !session.list.view.isSearching);
     expect(session.list.view.rows.map(({ id }) => id)).toEqual(['e5']);
     press('o');
     expect(session.list.view.filterText).toBe('id:e14,e12');
@@ -336,7 +338,7 @@ describe('keys of the overview', () => {
     expect(fake.requests[0]).toMatchObject({ command: 'stop' });
   });
 
-  it('shows an error of the filter with a caret under its column', () => {
+  it('shows an error of the filter with a caret under its column', async () => {
     session.resize({ columns: 80, rows: 24 });
     press('/', ...Array.from('steps>1 stpes>2'), 'enter');
     const at = screen().findIndex((line) => line.startsWith('/ steps>1 stpes>2'));
@@ -347,14 +349,17 @@ describe('keys of the overview', () => {
     ]);
     press('ctrl-u', ...Array.from('fail:max_steps'), 'enter');
     expect(session.filterInput).toBeNull();
+    await until(() => !session.list.view.isSearching);
+    expect(session.list.view.rows.length).toBeGreaterThan(0);
     expect(session.list.view.rows.every(({ failure }) => failure === 'max_steps')).toBe(true);
     press('escape');
     expect(session.list.view.filterText).toBe('');
   });
 
-  it('takes filters by the name that they are saved under, and points at a name that there is none of', () => {
+  it('takes filters by the name that they are saved under, and points at a name that there is none of', async () => {
     saveFilter(fake.runsDirectory, 'limits', 'fail:max_steps');
     press('/', ...Array.from('@limits id<60'), 'enter');
+    await until(() => !session.list.view.isSearching);
     expect(session.list.view.filterText).toBe('@limits id<60');
     expect(session.list.view.rows.every(({ failure }) => failure === 'max_steps')).toBe(true);
     expect(session.list.view.total).toBeGreaterThan(0);
@@ -385,6 +390,7 @@ describe('keys of the overview', () => {
     expect(session.filterInput?.text).toBe('id<=60 fail:m');
     expect(below()[0]).toMatch(/^ {2}max_steps +4$/u);
     press('tab', 'enter');
+    await until(() => !session.list.view.isSearching);
     expect(session.list.view).toMatchObject({ filterText: 'id<=60 fail:max_steps', total: 4 });
     expect(session.completion).toBeNull();
     press('/', 'ctrl-u', '@', 'tab', 'tab');
@@ -397,11 +403,10 @@ describe('keys of the overview', () => {
   });
 
   it('says why nothing can be suggested, and suggests nothing for the events', async () => {
-    fake.store.close();
-    rmSync(fake.paths.database);
+    await session.run?.search.close();
     press('/', 'f', 'tab');
     await until(settled);
-    expect(screen().join('\n')).toContain('lab.db is missing or empty');
+    expect(screen().join('\n')).toMatch(/\n {2}could not read the index/u);
     press('escape', '8', '/', 'tab');
     expect(session.toast?.text).toBe('Tab does nothing now: nothing can be suggested here');
     expect(session.completion).toBeNull();
@@ -436,7 +441,8 @@ describe('keys of the overview', () => {
     expect(screen().join('\n')).toContain('+128 new (g)');
     expect(session.list.selected?.id).toBe('e118');
     press('g');
-    expect(session.list.selected?.id).toBe('e248');
+    await until(() => session.list.selected?.id === 'e248');
+    expect(session.list.view).toMatchObject({ following: true, selected: 0, fresh: 0 });
   });
 
   it('leaves the run going when it quits', () => {

@@ -18,8 +18,8 @@ interface Section {
   readonly rows: (room: number) => readonly Row[];
 }
 
-const COUNT_WIDTH = 10;
-const BAR_WIDTH = 10;
+const COUNT_WIDTH = 9;
+const BAR_WIDTH = 8;
 
 /** `rows` rows: the list's episodes by outcome, family, host, iteration and reward, each value with its count and a bar. */
 export function drawFacetPanel(view: FacetView, width: number, rows: number, look: Look): Line[] {

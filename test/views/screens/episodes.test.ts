@@ -41,17 +41,17 @@ describe('the panel of counts', () => {
     const lines = panel(40);
     expect(lines.slice(0, 7)).toEqual([
       'outcome',
-      '  success               600 ----------',
-      '  max_steps             300 -----',
-      '  gave_up                60 -',
-      '  env_crash              40 -',
+      '  success                 600 --------',
+      '  max_steps               300 ----',
+      '  gave_up                  60 -',
+      '  env_crash                40 -',
       'family',
-      String.raw`  evil\e[2J           1,000 ----------`,
+      String.raw`  evil\e[2J             1,000 --------`,
     ]);
     expect(lines).not.toContain('host');
-    expect(lines).toContain('  2..3                   50 ----------');
-    expect(lines).toContain('  -0.5..0                 1 -');
-    expect(lines).toContain('  none                   40 -');
+    expect(lines).toContain('  2..3                     50 --------');
+    expect(lines).toContain('  -0.5..0                   1 -');
+    expect(lines).toContain('  none                     40 -');
     expect(lines.at(-1)).toBe('');
   });
 
@@ -164,7 +164,7 @@ describe('the screen of episodes', () => {
     expect(screen()[3]).toMatch(/│ outcome {2}searching$/u);
     await until(() => !session.facets.view.isOld);
     expect(session.facets.view.facets?.count).toBe(session.list.view.total);
-    expect(screen()[4]).toMatch(/│ +max_steps +2 ─{10}$/u);
+    expect(screen()[4]).toMatch(/│ +max_steps +2 ─{8}$/u);
     press('escape');
     expect(session.screen).toBe('episodes');
     expect(session.list.view.filterText).toBe('');
