@@ -105,8 +105,9 @@ function bandSection(
         const from = part[0]?.from ?? 0;
         const to = (part.at(-1)?.to ?? 0) - step;
         const count = part.reduce((sum, band) => sum + band.count, 0);
-        const text = step === 1 && from === to ? formatCount(from) : `${bound(from)}..${bound(to)}`;
-        joined.push({ label: text, count });
+        // Bands narrower than what is written of a number are one number.
+        const [low, high] = [bound(from), bound(to)];
+        joined.push({ label: low === high ? low : `${low}..${high}`, count });
       }
       return [...joined, ...others].slice(0, room);
     },

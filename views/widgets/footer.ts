@@ -18,6 +18,7 @@ const FOOTERS: Readonly<Record<Screen, readonly ActionName[]>> = {
     'runs',
     'pipeline',
     'events',
+    'episodes',
     'palette',
     'undo',
     'eventEpisodes',

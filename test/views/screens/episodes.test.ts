@@ -73,6 +73,16 @@ describe('the panel of counts', () => {
     },
   );
 
+  it('says one number where a band is narrower than what is written of it', () => {
+    const rewards = [{ from: 0.25, to: 0.2500001, count: 9 }];
+    const iterations = [{ from: 7, to: 8, count: 9 }];
+    const lines = panel(40, { ...NEW, facets: { ...FACETS, iterations, rewards, withoutReward: 0 } });
+    expect(lines.filter((line) => line.endsWith(' 9 --------')).map((line) => line.split(' ')[2])).toEqual([
+      '7',
+      '0.25',
+    ]);
+  });
+
   it('says what it waits for, and why it cannot count', () => {
     expect(panel(3, { facets: null, isOld: false, problem: null })[0]).toBe('counting');
     expect(panel(30, { ...NEW, isOld: true })[0]).toBe('outcome  searching');
