@@ -49,6 +49,8 @@ const RULES: readonly { folder: string; may: readonly string[]; packages: readon
       'src/store/queries.ts',
       'src/store/filter.ts',
       'src/store/filter-tree.ts',
+      'src/store/episode-search.ts',
+      'src/store/saved-filters.ts',
       'src/store/run-directory.ts',
       'src/run/control-client.ts',
       'src/replay',

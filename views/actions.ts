@@ -1,8 +1,10 @@
 import { errorText } from '../src/domain/error.ts';
 import type { KnobName } from '../src/domain/knob.ts';
 import type { RunEvent } from '../src/domain/run.ts';
+import type { SavedFilters } from '../src/store/filter.ts';
 import { isSame } from './alarms.ts';
 import { diffEpisode, jump, markEpisode, reexecuteEpisode } from './diff-actions.ts';
+import { closeLine, suggest } from './filter-actions.ts';
 import { type ActionName, actionOf, disabledReason, keyText } from './keymap.ts';
 import type { KeyName } from './keys.ts';
 import { isTooSmall } from './layout.ts';
@@ -65,6 +67,8 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   undo: (session) => session.knobs?.undo(),
   commit: (session) => session.knobs?.commit(),
   drop: (session) => session.knobs?.drop(),
+  nextSuggestion: (session) => suggest(session, 1),
+  previousSuggestion: (session) => suggest(session, -1),
   filter: (session) => {
     session.filterInput = { text: typedBefore(session), problem: [] };
   },
@@ -84,7 +88,7 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   },
   cancel: (session) => {
     if (session.palette === null) takeLine(session, '');
-    session.filterInput = null;
+    closeLine(session);
     session.palette = null;
   },
   down: (session, look) => move(session, 1, look),
@@ -104,12 +108,15 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
     if (session.question !== null) session.question = null;
     else if (session.help !== null) session.help = null;
     else if (session.screen === 'events' && session.events.filterText !== '') session.events.filterBy('');
+    else if (session.screen === 'episodes' && isFiltered(session))
+      changeList(session, () => session.list.clear());
     else session.goBack();
   },
   runs: (session) => {
     if (session.screen !== 'runs') session.showRuns();
     else if (session.run !== null) session.goBack();
   },
+  episodes: (session) => toggle(session, 'episodes'),
   bench: (session) => session.goTo('overview'),
   pipeline: (session) => {
     session.pipelineScroll = 0;
@@ -162,7 +169,7 @@ function withSpan(session: Session, act: (span: readonly [number, number]) => vo
   if (run !== undefined) act(iterationSpan(run));
 }
 
-function toggle(session: Session, screen: 'pipeline' | 'events'): void {
+function toggle(session: Session, screen: 'episodes' | 'pipeline' | 'events'): void {
   if (session.screen === screen) session.goBack();
   else session.goTo(screen);
 }
@@ -223,15 +230,21 @@ function openEvent(session: Session): void {
   }
 }
 
+function isFiltered({ list }: Session): boolean {
+  return list.view.filterText !== '' || list.view.failure !== null;
+}
+
 function changeList(session: Session, change: () => void): void {
   change();
-  const reader = session.run?.reader ?? null;
-  if (reader !== null) session.list.refresh(reader, Date.now());
+  session.reread();
 }
 
 function typeInFilter(session: Session, key: KeyName): void {
   const text = session.filterInput === null ? null : typeKey(session.filterInput.text, key);
-  if (text !== null) session.filterInput = { text, problem: [] };
+  if (text !== null) {
+    session.filterInput = { text, problem: [] };
+    session.completion?.ask(text);
+  }
   session.changed();
 }
 
@@ -249,7 +262,7 @@ function acceptFilter(session: Session): void {
   if (input === null) return;
   try {
     takeLine(session, input.text);
-    session.filterInput = null;
+    closeLine(session);
   } catch (thrown) {
     session.filterInput = { text: input.text, problem: errorText(thrown).split('\n') };
   }
@@ -260,7 +273,12 @@ function takeLine(session: Session, text: string): void {
   if (session.screen === 'events') session.events.filterBy(text);
   else if (session.screen === 'replay')
     goIf(session, session.replay?.find(text), `no step has "${text.trim()}"`);
-  else changeList(session, () => session.list.filterBy(text));
+  else changeList(session, () => session.list.filterBy(text, savedFor(session, text)));
+}
+
+/** The saved filters where a text may name one: that their file cannot be read must not keep other filters from working. */
+function savedFor(session: Session, text: string): SavedFilters {
+  return text.includes('@') ? session.savedFilters() : new Map();
 }
 
 function typedBefore({ screen, events, replay, list }: Session): string {
@@ -309,17 +327,18 @@ function openRun(session: Session): void {
 
 /** Opens the episode under the pointer, after moving it. The list keeps still, so that next and previous mean something. */
 function openEpisode(session: Session, by: number): void {
-  const reader = session.run?.reader ?? null;
-  if (reader === null) return;
-  const before = session.list.view.selected;
-  session.list.move(reader, by);
-  const { selected } = session.list;
-  if (selected === null) return;
-  if (by !== 0 && session.list.view.selected === before) {
-    session.say(by > 0 ? 'this is the last episode of the list' : 'this is the first episode of the list');
-    return;
-  }
-  showEpisode(session, selected.id);
+  const { list, run } = session;
+  if (run === null) return;
+  const before = list.view.selected;
+  const from = session.screen;
+  list.move(run.search, by, () => {
+    const { selected } = list;
+    // Its page may have come after the user went elsewhere.
+    if (selected === null || session.screen !== from || session.run !== run) return;
+    if (by === 0 || list.view.selected !== before) showEpisode(session, selected.id);
+    else
+      session.say(by > 0 ? 'this is the last episode of the list' : 'this is the first episode of the list');
+  });
 }
 
 function showEpisode(session: Session, id: string): void {

@@ -8,6 +8,7 @@ import type { KeyName } from './keys.ts';
 export const SCREENS = [
   'overview',
   'knob',
+  'episodes',
   'pipeline',
   'events',
   'diff',
@@ -31,6 +32,8 @@ export interface KeyContext {
   readonly rows: number;
   /** A change of a knob by a person can be put back. */
   readonly canUndo: boolean;
+  /** What may be typed in the line in front can be suggested. */
+  readonly completes: boolean;
   /** Two executions have been compared. */
   readonly hasDiff: boolean;
   /** An event names the episodes that it is about. */

@@ -10,22 +10,35 @@ import {
 } from './key-binding.ts';
 import type { KeyName } from './keys.ts';
 
-const LISTS: readonly Screen[] = ['overview', 'pipeline', 'events', 'diff', 'runs', 'replay', 'help'];
+const LISTS: readonly Screen[] = [
+  'overview',
+  'episodes',
+  'pipeline',
+  'events',
+  'diff',
+  'runs',
+  'replay',
+  'help',
+];
 /** The screens under everything else. */
-const MAIN: readonly Screen[] = ['overview', 'pipeline', 'events', 'diff', 'runs', 'replay'];
+const MAIN: readonly Screen[] = ['overview', 'episodes', 'pipeline', 'events', 'diff', 'runs', 'replay'];
+
+function needsCompletion({ completes }: KeyContext): string | null {
+  return completes ? null : 'nothing can be suggested here';
+}
 
 /** The one table of keys: footer, help, docs/UI.md and the handling of keys all derive from it. */
 export const KEYMAP = {
   pause: {
     keys: ['space'],
-    screens: ['overview', 'pipeline', 'events', 'replay'],
+    screens: ['overview', 'episodes', 'pipeline', 'events', 'replay'],
     label: 'pause/resume',
     description: 'pause (episodes in flight are finished first), or resume',
     disabled: needsLiveRun,
   },
   pauseNow: {
     keys: ['P'],
-    screens: ['overview', 'pipeline', 'events', 'replay'],
+    screens: ['overview', 'episodes', 'pipeline', 'events', 'replay'],
     label: 'pause now',
     description: 'pause at once: every environment stays where it is',
     disabled: needsLiveRun,
@@ -33,21 +46,21 @@ export const KEYMAP = {
   ...KNOB_KEYS,
   filter: {
     keys: ['/'],
-    screens: ['overview', 'events', 'replay'],
+    screens: ['overview', 'episodes', 'events', 'replay'],
     label: 'filter',
     description: 'filter the episodes, or the events by words in them (empty: all); search in a replay',
     disabled: needsRun,
   },
   failure: {
     keys: ['f'],
-    screens: ['overview'],
+    screens: ['overview', 'episodes'],
     label: 'failure type',
     description: 'show only the next failure type that has episodes, then all again',
     disabled: needsRun,
   },
   eventEpisodes: {
     keys: ['o'],
-    screens: ['overview'],
+    screens: ['overview', 'episodes'],
     label: 'event episodes',
     description: 'show the episodes that the newest event names; again: of the one before',
     disabled: (context) =>
@@ -86,7 +99,7 @@ export const KEYMAP = {
   last: { keys: ['G', 'end'], screens: LISTS, label: 'last', description: 'last row, or last step' },
   open: {
     keys: ['enter'],
-    screens: ['overview', 'events', 'runs'],
+    screens: ['overview', 'episodes', 'events', 'runs'],
     label: 'open',
     description: 'replay the episode; go to what the event is about; open or start the run',
     disabled: (context) => (context.rows === 0 ? 'there is nothing to open yet' : null),
@@ -130,21 +143,21 @@ export const KEYMAP = {
   ...CHART_KEYS,
   mark: {
     keys: ['m'],
-    screens: ['overview', 'replay'],
+    screens: ['overview', 'episodes', 'replay'],
     label: 'mark',
     description: 'mark the episode: d on another one compares the two',
     disabled: needsEpisode,
   },
   diff: {
     keys: ['d'],
-    screens: ['overview', 'replay'],
+    screens: ['overview', 'episodes', 'replay'],
     label: 'diff',
     description: 'compare the episode with the marked one, or else with the try of the same task before it',
     disabled: needsEpisode,
   },
   reexecute: {
     keys: ['x'],
-    screens: ['overview', 'replay'],
+    screens: ['overview', 'episodes', 'replay'],
     label: 'do again',
     description: 'do the episode again with its recorded actions, and compare',
     disabled: needsEpisode,
@@ -176,9 +189,9 @@ export const KEYMAP = {
   },
   back: {
     keys: ['escape', 'q'],
-    screens: ['pipeline', 'events', 'diff', 'replay', 'help', 'confirm'],
+    screens: ['episodes', 'pipeline', 'events', 'diff', 'replay', 'help', 'confirm'],
     label: 'back',
-    description: 'back to where you came from; with a filter on the events, clear it first',
+    description: 'back to where you came from; with a filter on the events or episodes, clear it first',
   },
   clear: {
     keys: ['escape'],
@@ -197,6 +210,13 @@ export const KEYMAP = {
     screens: MAIN,
     label: 'bench',
     description: 'the bench: charts, knobs and the newest episodes of the open run',
+    disabled: needsRun,
+  },
+  episodes: {
+    keys: ['3'],
+    screens: MAIN,
+    label: 'episodes',
+    description: 'the episodes over the whole screen, and on a wide one how they are distributed',
     disabled: needsRun,
   },
   pipeline: {
@@ -249,6 +269,20 @@ export const KEYMAP = {
     screens: ['palette'],
     label: 'previous',
     description: 'previous command',
+  },
+  nextSuggestion: {
+    keys: ['tab'],
+    screens: ['filter'],
+    label: 'suggest',
+    description: 'show what may follow in the filter, and how many episodes that matches; then take the next',
+    disabled: needsCompletion,
+  },
+  previousSuggestion: {
+    keys: ['shift-tab'],
+    screens: ['filter'],
+    label: 'suggestion before',
+    description: 'take the suggestion before',
+    disabled: needsCompletion,
   },
   accept: {
     keys: ['enter'],

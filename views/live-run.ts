@@ -12,6 +12,7 @@ import {
   type RunStatus,
 } from '../src/domain/run.ts';
 import { type ControlClient, connectControl } from '../src/run/control-client.ts';
+import { type EpisodeSearch, openEpisodeSearch } from '../src/store/episode-search.ts';
 import { openRunReader, type RunReader } from '../src/store/queries.ts';
 import { isRunLive, type RunPaths, readManifest, runPaths } from '../src/store/run-directory.ts';
 import { addAlarms } from './alarms.ts';
@@ -58,6 +59,8 @@ export interface RunSources {
   /** A process holds the run's lock. */
   isLive(): boolean;
   openReader(): RunReader;
+  /** Opens the run's index for questions that are answered beside the drawing. */
+  openSearch(): EpisodeSearch;
   /** Opens another run of the same runs directory; throws what opening it throws. */
   openSibling(runId: string): RunReader;
   connect(manifest: RunManifest): Promise<ControlClient>;
@@ -70,6 +73,7 @@ export function runSources(paths: RunPaths): RunSources {
     readManifest: () => readManifest(paths),
     isLive: () => isRunLive(paths),
     openReader: () => openRunReader(paths),
+    openSearch: () => openEpisodeSearch(paths),
     openSibling: (runId) => openRunReader(runPaths(dirname(paths.root), runId)),
     connect: connectControl,
     now: Date.now,
@@ -84,6 +88,8 @@ export class LiveRun {
   readonly #sources: RunSources;
   readonly #listeners = new Set<() => void>();
   #snapshot: RunSnapshot;
+  /** Answers questions of the run's episodes without holding up the drawing. */
+  readonly search: EpisodeSearch;
   #client: ControlClient | null = null;
   #reader: RunReader | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -98,6 +104,7 @@ export class LiveRun {
   /** Throws what reading the manifest throws: `run-not-found`, `run-too-new`, `config-invalid`. */
   constructor(sources: RunSources) {
     this.#sources = sources;
+    this.search = sources.openSearch();
     this.#snapshot = {
       manifest: sources.readManifest(),
       connection: 'connecting',
@@ -180,6 +187,7 @@ export class LiveRun {
     this.#client?.close();
     this.#reader?.close();
     this.#parent?.close();
+    void this.search.close();
     this.#client = null;
     this.#reader = null;
     this.#listeners.clear();

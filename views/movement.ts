@@ -1,6 +1,7 @@
 import { planOverview, planReplay } from './layout.ts';
 import type { Look } from './look.ts';
 import { diffHeight } from './screens/diff.ts';
+import { episodesHeight } from './screens/episodes.ts';
 import { eventsHeight } from './screens/events.ts';
 import { helpScrollLimit } from './screens/help.ts';
 import { pipelineScrollLimit } from './screens/pipeline.ts';
@@ -42,7 +43,9 @@ function movableOf(session: Session, look: Look): Movable {
   if (session.help !== null) return helpText(session, look);
   switch (session.screen) {
     case 'overview':
-      return episodes(session);
+      return episodes(session, planOverview(session.size).listRows);
+    case 'episodes':
+      return episodes(session, episodesHeight(session.size));
     case 'pipeline':
       return pipeline(session, look);
     case 'events':
@@ -71,18 +74,18 @@ function helpText(session: Session, look: Look): Movable {
   };
 }
 
-function episodes(session: Session): Movable {
-  const { list, size } = session;
-  const reader = session.run?.reader ?? null;
+function episodes(session: Session, page: number): Movable {
+  const { list } = session;
+  const search = session.run?.search ?? null;
   return {
-    page: planOverview(size).listRows,
+    page,
     move: (by) => {
-      if (reader !== null) list.move(reader, by);
+      if (search !== null) list.move(search, by);
     },
     toEnd: (end) => {
-      if (reader === null) return;
-      if (end === 'first') list.toFirst(reader, Date.now());
-      else list.toLast(reader);
+      if (search === null) return;
+      if (end === 'first') list.toFirst(search, Date.now());
+      else list.toLast(search);
     },
   };
 }

@@ -5,6 +5,7 @@ import type { RunSnapshot } from './live-run.ts';
 import type { Look } from './look.ts';
 import { drawConfirm } from './screens/confirm.ts';
 import { drawDiff } from './screens/diff.ts';
+import { drawEpisodes } from './screens/episodes.ts';
 import { drawEvents } from './screens/events.ts';
 import { drawHelp } from './screens/help.ts';
 import { drawOverview } from './screens/overview.ts';
@@ -14,6 +15,7 @@ import { drawReplay } from './screens/replay.ts';
 import { drawRuns } from './screens/runs.ts';
 import { drawTooSmall } from './screens/too-small.ts';
 import type { Session } from './session.ts';
+import type { EpisodePart } from './widgets/filter-line.ts';
 
 const NO_KNOBS: KnobDeskView = { knobs: [], preview: null };
 
@@ -38,16 +40,24 @@ function drawMain(session: Session, look: Look): Line[] {
   return drawRuns({ runs, selected, starting, error, toast, keys }, size, look);
 }
 
+function episodePart({ list, filterInput, completion }: Session): EpisodePart {
+  return { list: list.view, filterInput, completion: completion?.view ?? null };
+}
+
 /** A screen of the open run as a whole. */
 function drawRunScreen(session: Session, run: RunSnapshot, look: Look): Line[] {
   const { size, keyContext: keys, toast, filterInput, screen } = session;
   if (screen === 'events')
     return drawEvents({ run, log: session.events, filterInput, toast, keys }, size, look);
+  if (screen === 'episodes') {
+    const facets = session.facets.view;
+    return drawEpisodes({ run, facets, ...episodePart(session), toast, keys }, size, look);
+  }
   if (screen === 'pipeline')
     return drawPipeline({ run, scroll: session.pipelineScroll, toast, keys }, size, look);
   const knobs = session.knobs?.view(run.status, run.knobChanges) ?? NO_KNOBS;
   return drawOverview(
-    { run, charts: session.charts, knobs, list: session.list.view, filterInput, toast, keys },
+    { run, charts: session.charts, knobs, ...episodePart(session), toast, keys },
     size,
     look,
   );

@@ -1,12 +1,16 @@
 import { isFinal, type RunEvent } from '../src/domain/run.ts';
 import type { Execution } from '../src/replay/execution.ts';
 import type { ControlClient } from '../src/run/control-client.ts';
+import type { SavedFilters } from '../src/store/filter.ts';
 import type { RunReader } from '../src/store/queries.ts';
 import { listRuns, type RunListing, runPaths } from '../src/store/run-directory.ts';
+import { readSavedFilters } from '../src/store/saved-filters.ts';
 import { ChartView } from './chart-view.ts';
 import type { EpisodeDiff } from './episode-diff.ts';
 import { EpisodeList } from './episode-list.ts';
 import { EventLog } from './event-log.ts';
+import { FacetDesk } from './facet-desk.ts';
+import type { FilterCompletion } from './filter-completion.ts';
 import { type KeyContext, type Screen } from './key-binding.ts';
 import { KnobDesk } from './knob-desk.ts';
 import { planOverview, type Size } from './layout.ts';
@@ -14,6 +18,7 @@ import { LiveRun, type RunSources, runSources } from './live-run.ts';
 import type { Palette } from './palette.ts';
 import type { ReplayCursor } from './replay-cursor.ts';
 import type { ConfirmModel } from './screens/confirm.ts';
+import { episodesHeight, hasFacetPanel } from './screens/episodes.ts';
 import { eventsHeight } from './screens/events.ts';
 import { problemText, TOAST_MS, type Toast } from './toast.ts';
 import type { LineInput } from './widgets/input-line.ts';
@@ -36,12 +41,15 @@ export interface Question extends Omit<ConfirmModel, 'keys'> {
 }
 
 /** The screens that lie under everything else. */
-export type MainScreen = 'overview' | 'pipeline' | 'events' | 'diff' | 'replay' | 'runs';
+export type MainScreen = 'overview' | 'episodes' | 'pipeline' | 'events' | 'diff' | 'replay' | 'runs';
+
+/** The screens with the episode list. */
+const LISTING: ReadonlySet<MainScreen> = new Set(['overview', 'episodes']);
 
 /** Everything the screen shows and the keys act on. Tells its listeners after every change. */
 export class Session {
   readonly options: SessionOptions;
-  readonly list = new EpisodeList();
+  readonly list = new EpisodeList(() => this.changed());
   charts = new ChartView();
   /** Of the open run. */
   knobs: KnobDesk | null = null;
@@ -53,12 +61,16 @@ export class Session {
   /** Where `goBack` goes, the newest last. */
   #history: MainScreen[] = [];
   readonly events = new EventLog();
+  /** How the list's episodes are distributed, for the screen of episodes. */
+  readonly facets = new FacetDesk();
   palette: Palette | null = null;
   /** Rows of the pipeline above the window. */
   pipelineScroll = 0;
   help: { readonly scroll: number } | null = null;
   question: Question | null = null;
   filterInput: LineInput | null = null;
+  /** What may be typed in the filter line, once that was asked for. */
+  completion: FilterCompletion | null = null;
   replay: ReplayCursor | null = null;
   /** The comparison that was shown last. */
   diff: EpisodeDiff | null = null;
@@ -114,6 +126,7 @@ export class Session {
       state: snapshot === null || dead ? null : snapshot.manifest.state,
       rows: this.#rows(),
       canUndo: this.knobs?.sending === true || (snapshot?.status?.undoable ?? null) !== null,
+      completes: LISTING.has(this.screen),
       hasDiff: this.diff !== null,
       eventEpisodes: snapshot?.alarms.some(({ episodes }) => episodes.length > 0) ?? false,
     };
@@ -183,17 +196,24 @@ export class Session {
     this.#history = [];
     this.charts = new ChartView();
     this.events.clear();
+    this.facets.clear();
     this.palette = null;
     this.diff = null;
     this.marked = null;
     this.replay = null;
     this.question = null;
+    this.completion = null;
     this.shownEvent = null;
     this.knobs = new KnobDesk(run, this);
     this.list.clear();
     run.subscribe(() => this.#refresh());
     run.start();
     this.changed();
+  }
+
+  /** The filters that are saved just now. Throws `filter-invalid` when their file cannot be read. */
+  savedFilters(): SavedFilters {
+    return readSavedFilters(this.options.runsDirectory);
   }
 
   /** Shows the list of runs. */
@@ -217,6 +237,12 @@ export class Session {
     this.#refresh();
   }
 
+  /** Reads what the screen in front shows. */
+  reread(): void {
+    const reader = this.run?.reader ?? null;
+    if (reader !== null) this.#read(reader);
+  }
+
   close(): void {
     if (this.#toastTimer !== null) clearTimeout(this.#toastTimer);
     this.knobs?.drop();
@@ -225,16 +251,24 @@ export class Session {
   }
 
   #refresh(): void {
-    this.list.resize(planOverview(this.size).listRows);
-    const reader = this.run?.reader ?? null;
-    if (reader !== null) this.#read(reader);
+    const { size } = this;
+    this.list.resize(this.screen === 'episodes' ? episodesHeight(size) : planOverview(size).listRows);
+    this.reread();
     this.changed();
   }
 
   #read(reader: RunReader): void {
-    this.list.refresh(reader, Date.now());
+    if (this.run !== null) this.list.refresh(this.run.search, Date.now());
+    // After the list: what is asked first is answered first.
+    if (this.screen === 'episodes' && hasFacetPanel(this.size)) this.#refreshFacets();
     if (this.screen !== 'events') return;
     const changes = this.run?.snapshot().knobChanges ?? [];
     this.events.refresh(reader, changes, eventsHeight(this.size));
+  }
+
+  #refreshFacets(): void {
+    const search = this.run?.search;
+    if (search === undefined) return;
+    this.facets.refresh(search, this.list.where, Date.now(), () => this.changed());
   }
 }

@@ -5,10 +5,19 @@ import { keysOf } from './table.ts';
 /** A kind of wasted time, and what it means. */
 export type WasteKind = Exclude<keyof Waste, 'useful'>;
 
+/** What became of the time, in the words of the screen and of every line about it. */
+export const WASTE_WORDS: Readonly<Record<keyof Waste, string>> = {
+  useful: 'useful',
+  truncated: 'cut short by a limit',
+  stale: 'too old or too many',
+  void: 'void',
+  retried: 'lost and done again',
+};
+
 const MEANINGS: Readonly<Record<WasteKind, string>> = {
-  stale: 'left out of batches as too old or too many',
-  void: 'void: nothing could be scored',
-  truncated: 'cut short by a limit without success',
+  stale: `left out of batches as ${WASTE_WORDS.stale}`,
+  void: `${WASTE_WORDS.void}: nothing could be scored`,
+  truncated: `${WASTE_WORDS.truncated} without success`,
   retried: 'lost with a worker and done again',
 };
 
@@ -32,6 +41,7 @@ export function describeWaste(waste: Waste): string {
   return `${useful}; most of the rest, ${percent(largest.share)}: ${MEANINGS[largest.kind]}`;
 }
 
-function wasteTotal({ useful, stale, void: unscored, truncated, retried }: Waste): number {
+/** All of the time that training episodes took, in slot-seconds. */
+export function wasteTotal({ useful, stale, void: unscored, truncated, retried }: Waste): number {
   return useful + stale + unscored + truncated + retried;
 }

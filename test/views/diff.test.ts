@@ -63,8 +63,10 @@ describe('comparing two episodes', () => {
     expect(session.diff?.right.title).toMatch(/^e130 /u);
   });
 
-  it('says so where the task was not tried before', () => {
-    press('G', 'd');
+  it('says so where the task was not tried before', async () => {
+    press('G');
+    await until(() => session.list.selected?.id === 'e1');
+    press('d');
     expect(session.diff).toBeNull();
     expect(session.toast?.text).toBe(
       'e1 is the first try of its task; mark another episode with m, then press d here',

@@ -11,6 +11,7 @@ const LIVE: KeyContext = {
   rows: 5,
   canUndo: true,
   eventEpisodes: true,
+  completes: true,
   hasDiff: true,
 };
 

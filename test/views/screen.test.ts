@@ -1,6 +1,9 @@
 import { EventEmitter, once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRunDirectory, runPaths, writeManifest } from '../../src/store/run-directory.ts';
+import { saveFilter } from '../../src/store/saved-filters.ts';
 import { pressKey } from '../../views/actions.ts';
 import { lineWidth } from '../../views/line.ts';
 import type { Look } from '../../views/look.ts';
@@ -30,6 +33,17 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
+/** The rows below the filter line and its hint. */
+function below(): string[] {
+  return screen().slice(screen().findIndex((line) => line.startsWith('/ ')) + 2);
+}
+
+/** What was asked for beside the drawing is there. */
+function settled(): boolean {
+  const counted = session.screen !== 'episodes' || session.facets.view.facets !== null;
+  return counted && session.completion?.view.isAsking !== true;
+}
+
 function press(...keys: string[]): void {
   for (const key of keys) pressKey(session, key, BRAILLE);
 }
@@ -41,11 +55,13 @@ function screen(look: Look = BRAILLE): string[] {
 const SCREENS: Readonly<Record<string, readonly string[]>> = {
   overview: [],
   'proposed knobs': [']', '}'],
+  suggestions: ['/', 'f', 'tab', 'tab'],
   'filter line': ['/', 'b', 'a', 'd', ':', '1', 'enter'],
   replay: ['enter', 'j'],
   help: ['?'],
   'stop question': ['S'],
   runs: ['r'],
+  episodes: ['3'],
   pipeline: ['7'],
   events: ['8'],
   palette: [':', 'k', 'n'],
@@ -63,9 +79,10 @@ describe('every screen', () => {
       [20, 5],
       [1, 1],
     ] as const) {
-      it(`fits ${columns}x${rows}: ${name}`, () => {
+      it(`fits ${columns}x${rows}: ${name}`, async () => {
         session.resize({ columns: 120, rows: 40 });
         press(...keys);
+        await until(settled);
         session.resize({ columns, rows });
         for (const look of [BRAILLE, BLOCK, PLAIN]) {
           const lines = drawScreen(session, look);
@@ -80,9 +97,10 @@ describe('every screen', () => {
 });
 
 describe('without unicode', () => {
-  it.each(Object.entries(SCREENS))('draws %s in ASCII only', (_, keys) => {
+  it.each(Object.entries(SCREENS))('draws %s in ASCII only', async (_, keys) => {
     session.resize({ columns: 120, rows: 40 });
     press(...keys);
+    await until(settled);
     // Agents may write other scripts; everything of our own is ASCII.
     const text = screen(PLAIN).join('\n').replaceAll('文件', '');
     // oxlint-disable-next-line no-control-regex -- that is the point
@@ -275,10 +293,12 @@ describe('keys of the overview', () => {
     expect(screen()[2]).toBe(' ! o: episodes; update 11');
     expect(screen()[22]).toMatch(/ERROR trainer: update 11 .* o its 2 episodes$/u);
     press('f', 'o');
+    await until(() => !session.list.view.isSearching);
     expect(session.list.view.rows.map(({ id }) => id)).toEqual(['e14', 'e12']);
     expect(screen()[12]).toContain('filter id:e14,e12');
     expect(session.toast?.text).toBe('update 11');
     press('o');
+    await until(() => !session.list.view.isSearching);
     expect(session.list.view.rows.map(({ id }) => id)).toEqual(['e5']);
     press('o');
     expect(session.list.view.filterText).toBe('id:e14,e12');
@@ -318,7 +338,7 @@ describe('keys of the overview', () => {
     expect(fake.requests[0]).toMatchObject({ command: 'stop' });
   });
 
-  it('shows an error of the filter with a caret under its column', () => {
+  it('shows an error of the filter with a caret under its column', async () => {
     session.resize({ columns: 80, rows: 24 });
     press('/', ...Array.from('steps>1 stpes>2'), 'enter');
     const at = screen().findIndex((line) => line.startsWith('/ steps>1 stpes>2'));
@@ -329,9 +349,75 @@ describe('keys of the overview', () => {
     ]);
     press('ctrl-u', ...Array.from('fail:max_steps'), 'enter');
     expect(session.filterInput).toBeNull();
+    await until(() => !session.list.view.isSearching);
+    expect(session.list.view.rows.length).toBeGreaterThan(0);
     expect(session.list.view.rows.every(({ failure }) => failure === 'max_steps')).toBe(true);
     press('escape');
     expect(session.list.view.filterText).toBe('');
+  });
+
+  it('takes filters by the name that they are saved under, and points at a name that there is none of', async () => {
+    saveFilter(fake.runsDirectory, 'limits', 'fail:max_steps');
+    press('/', ...Array.from('@limits id<60'), 'enter');
+    await until(() => !session.list.view.isSearching);
+    expect(session.list.view.filterText).toBe('@limits id<60');
+    expect(session.list.view.rows.every(({ failure }) => failure === 'max_steps')).toBe(true);
+    expect(session.list.view.total).toBeGreaterThan(0);
+    press('/', 'ctrl-u', ...Array.from('id<9 @limit'), 'enter');
+    const at = screen().findIndex((line) => line.startsWith('/ id<9 @limit'));
+    expect(screen().slice(at + 2, at + 5)).toEqual([
+      'filter, column 6: no filter is saved as "limit"; did you mean @limits?',
+      '  id<9 @limit',
+      '       ^',
+    ]);
+  });
+
+  it('suggests with Tab what may follow, with how many episodes that matches, and takes it over', async () => {
+    session.resize({ columns: 120, rows: 40 });
+    saveFilter(fake.runsDirectory, 'limits', 'fail:max_steps');
+    press('/', ...Array.from('id<=60 f'), 'tab');
+    await until(settled);
+    expect(below()[0]).toMatch(/^ {2}fail: +failure type; any, none$/u);
+    expect(session.filterInput?.text).toBe('id<=60 f');
+    press('tab');
+    expect(session.filterInput?.text).toBe('id<=60 fail:');
+    expect(below()[0]).toMatch(/^› fail:/u);
+    press('shift-tab');
+    const last = session.completion?.view.suggestions.at(-1)?.text;
+    expect(session.filterInput?.text).toBe(`id<=60 ${last}`);
+    press('tab', 'm');
+    await until(settled);
+    expect(session.filterInput?.text).toBe('id<=60 fail:m');
+    expect(below()[0]).toMatch(/^ {2}max_steps +4$/u);
+    press('tab', 'enter');
+    await until(() => !session.list.view.isSearching);
+    expect(session.list.view).toMatchObject({ filterText: 'id<=60 fail:max_steps', total: 4 });
+    expect(session.completion).toBeNull();
+    press('/', 'ctrl-u', '@', 'tab', 'tab');
+    await until(settled);
+    expect(session.filterInput?.text).toBe('@limits');
+    expect(below()[0]).toMatch(/^› @limits +8 {2}fail:max_steps$/u);
+    press('tab', 'backspace', 'z');
+    await until(settled);
+    expect(below()[0]).toBe('  nothing is known to follow here');
+  });
+
+  it('says why nothing can be suggested, and suggests nothing for the events', async () => {
+    await session.run?.search.close();
+    press('/', 'f', 'tab');
+    await until(settled);
+    expect(screen().join('\n')).toMatch(/\n {2}could not read the index/u);
+    press('escape', '8', '/', 'tab');
+    expect(session.toast?.text).toBe('Tab does nothing now: nothing can be suggested here');
+    expect(session.completion).toBeNull();
+  });
+
+  it('says so when the saved filters cannot be read, and goes on with others', () => {
+    writeFileSync(join(fake.runsDirectory, 'filters.json'), '{');
+    press('/', ...Array.from('@limits'), 'enter');
+    expect(screen().join('\n')).toContain('the saved filters cannot be read');
+    press('ctrl-u', ...Array.from('id<9'), 'enter');
+    expect(session.list.view.filterText).toBe('id<9');
   });
 
   it('types spaces and erases in the filter line, and leaves it with Escape', () => {
@@ -355,7 +441,8 @@ describe('keys of the overview', () => {
     expect(screen().join('\n')).toContain('+128 new (g)');
     expect(session.list.selected?.id).toBe('e118');
     press('g');
-    expect(session.list.selected?.id).toBe('e248');
+    await until(() => session.list.selected?.id === 'e248');
+    expect(session.list.view).toMatchObject({ following: true, selected: 0, fresh: 0 });
   });
 
   it('leaves the run going when it quits', () => {

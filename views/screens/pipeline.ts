@@ -1,4 +1,5 @@
 import { formatBytes } from '../../src/domain/bytes.ts';
+import type { Leak } from '../../src/domain/leak.ts';
 import {
   type Batching,
   PIPELINE_STAGES,
@@ -8,7 +9,8 @@ import {
 } from '../../src/domain/pipeline.ts';
 import type { ChildStatus, RunStatus } from '../../src/domain/run.ts';
 import { keysOf } from '../../src/domain/table.ts';
-import { formatCount, formatMs, formatNumber, formatShare, MISSING } from '../format.ts';
+import { WASTE_WORDS, wasteTotal } from '../../src/domain/waste.ts';
+import { formatCount, formatDuration, formatMs, formatNumber, formatShare, MISSING } from '../format.ts';
 import type { KeyContext } from '../key-binding.ts';
 import { planOverview, type Size } from '../layout.ts';
 import { fit, fitLine, joinFitting, type Line, type Segment, seg, untrusted } from '../line.ts';
@@ -64,11 +66,12 @@ function bodyRows(size: Size): number {
 
 function bodyLines(status: RunStatus | null, look: Look, width: number): Line[] {
   if (status === null) return [[seg('the run does not answer: nothing is known of its pipeline', 'dim')]];
-  const { batching, pressure, stages, stall, waste, children } = status;
+  const { batching, pressure, stages, stall, waste, children, leaks } = status;
   return [
     stall === null
       ? [seg('everything comes through', 'good')]
       : [seg(` ${symbolsOf(look).warning} ${untrusted(stall.message)} `, 'loud')],
+    ...leaks.map((leak) => leakLine(leak, look)),
     [],
     stageHead(look),
     ...PIPELINE_STAGES.map((stage) => stageLine(stage, stages, stall?.stage === stage, look)),
@@ -77,6 +80,7 @@ function bodyLines(status: RunStatus | null, look: Look, width: number): Line[] 
     labelled('back-pressure', pressurePieces(pressure, look), width, look),
     labelled('episode time', wastePieces(waste), width, look),
     ...wasteBar(waste, look),
+    labelled('resets', resetPieces(status), width, look),
     [],
     workerHead(look),
     ...children.map((child) => workerLine(child, look)),
@@ -169,13 +173,6 @@ function pressurePieces(pressure: Pressure | null, look: Look): Line[] {
   ];
 }
 
-const WASTE_WORDS: Readonly<Record<keyof Waste, string>> = {
-  useful: 'useful',
-  truncated: 'cut short by a limit',
-  stale: 'dropped as too old',
-  void: 'void',
-  retried: 'lost and done again',
-};
 const WASTE_TONES: Readonly<Record<keyof Waste, Tone>> = {
   useful: 'good',
   truncated: 'warn',
@@ -185,21 +182,18 @@ const WASTE_TONES: Readonly<Record<keyof Waste, Tone>> = {
 };
 
 function wastePieces(waste: Waste | null): Line[] {
-  const total = totalOf(waste);
+  const total = waste === null ? 0 : wasteTotal(waste);
   if (waste === null || total === 0) return [[seg('no episode has ended yet', 'dim')]];
-  return keysOf(WASTE_WORDS)
+  const shares = keysOf(WASTE_WORDS)
     .filter((kind) => kind === 'useful' || waste[kind] > 0)
     .toSorted((a, b) => waste[b] - waste[a])
     .map((kind) => pair(WASTE_WORDS[kind], formatShare(waste[kind] / total), WASTE_TONES[kind]));
-}
-
-function totalOf(waste: Waste | null): number {
-  return waste === null ? 0 : keysOf(WASTE_WORDS).reduce((sum, kind) => sum + waste[kind], 0);
+  return [...shares, pair('of', formatDuration(total))];
 }
 
 /** The shares as one bar, in the order of the table. */
 function wasteBar(waste: Waste | null, look: Look): Line[] {
-  const total = totalOf(waste);
+  const total = waste === null ? 0 : wasteTotal(waste);
   if (waste === null || total === 0) return [];
   let [before, drawn] = [0, 0];
   const bar = keysOf(WASTE_WORDS).map((kind) => {
@@ -212,6 +206,23 @@ function wasteBar(waste: Waste | null, look: Look): Line[] {
     return seg(cell.repeat(Math.max(0, length)), WASTE_TONES[kind]);
   });
   return [[seg(' '.repeat(LABEL_WIDTH)), ...bar]];
+}
+
+// Resets ---------------------------------------------------------------------------------------------------------------
+
+/** The message names the family, and the episode in which it showed. */
+function leakLine({ message }: Leak, look: Look): Line {
+  return [seg(` ${symbolsOf(look).warning} ${untrusted(message)} `, 'loud')];
+}
+
+function resetPieces({ audits, leaks }: RunStatus): Line[] {
+  const families = leaks.map(({ family }) => untrusted(family)).join(', ');
+  return [
+    pair('audited', formatCount(audits)),
+    ...(audits === 0 && leaks.length === 0
+      ? []
+      : [pair('leaking', leaks.length === 0 ? 'none seen' : families, leaks.length === 0 ? 'good' : 'loud')]),
+  ];
 }
 
 // Processes ------------------------------------------------------------------------------------------------------------

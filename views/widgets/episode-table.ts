@@ -67,7 +67,11 @@ export function drawListTitle(list: EpisodeListView, width: number, look: Look):
     ...(list.filterText === '' ? [] : [[seg('filter ', 'dim'), seg(untrusted(list.filterText), 'accent')]]),
   ];
   const left = joinFitting(
-    [[seg(`episodes ${formatCount(list.total)}`, 'bold')], [following], ...filters],
+    [
+      [seg(`episodes ${list.isSearching ? MISSING : formatCount(list.total)}`, 'bold')],
+      [following],
+      ...filters,
+    ],
     '  ',
     width,
   );
@@ -107,6 +111,7 @@ export function drawListRows(list: EpisodeListView, width: number, rows: number,
 
 function emptyText(list: EpisodeListView): string {
   if (list.error !== null) return untrusted(list.error);
+  if (list.isSearching) return 'searching';
   const filtered = list.filterText !== '' || list.failure !== null;
   return filtered ? 'no episode matches; Esc clears the filter' : 'no episode has finished yet';
 }

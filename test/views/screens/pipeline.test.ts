@@ -11,6 +11,7 @@ const KEYS = {
   state: 'running',
   rows: 0,
   canUndo: false,
+  completes: false,
   hasDiff: false,
   eventEpisodes: false,
 } as const;
@@ -46,13 +47,33 @@ describe('the pipeline screen', () => {
     expect(text).toMatch(
       /back-pressure none +samples queued 3\.81 MiB +slows at 381 MiB . stops at 477 MiB/u,
     );
-    expect(text).toMatch(/useful 91\.4%.*cut short by a limit 6\.1%.*dropped as too old 2\.0%.*void 0\.5%/u);
+    expect(text).toMatch(
+      /useful 91\.4%.*cut short by a limit 6\.1%.*too old or too many 2\.0%.*void 0\.5%.*of 16m25s/u,
+    );
     expect(text).not.toContain('done again');
+  });
+
+  it('calls out families whose resets leak, and says how many resets were audited', () => {
+    expect(draw().join('\n')).toMatch(/resets +audited 210 +leaking none seen/u);
+    const leak = {
+      family: 'move_rename',
+      time: 1,
+      episode: 'e77',
+      message: 'resets of family move_rename leak \u001B[2J',
+    };
+    const run = snapshotOf({ status: statusOf({ leaks: [leak] }) });
+    const lines = drawPipeline({ run, scroll: 0, toast: null, keys: KEYS }, SIZE, PLAIN);
+    const loud = lines.flat().filter(({ tone }) => tone === 'loud');
+    expect(loud.map(({ text }) => text.trim())).toEqual([
+      '! resets of family move_rename leak \\e[2J',
+      'move_rename',
+    ]);
+    expect(draw(statusOf({ audits: 0 })).join('\n')).toMatch(/resets +audited 0 *\n/u);
   });
 
   it('tells the shares of the bar apart without colour', () => {
     const bar = draw().find((line) => line.includes('uuuuuuuu'));
-    expect(bar).toMatch(/^ +u{24}cd? *$/u);
+    expect(bar).toMatch(/^ +u{24}ct? *$/u);
   });
 
   it('says of each process what it uses, and what is not known', () => {

@@ -19,6 +19,7 @@ const LIST: EpisodeListView = {
   counts: { success: 4, max_steps: 5, env_crash: 3 },
   filterText: '',
   failure: null,
+  isSearching: false,
   error: null,
 };
 
@@ -185,6 +186,7 @@ describe('the footer', () => {
       state: 'running',
       rows: 3,
       canUndo: false,
+      completes: false,
       hasDiff: false,
       eventEpisodes: false,
     } as const;
