@@ -1,13 +1,14 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import type Database from 'better-sqlite3';
 import { z } from 'zod';
-import { LabError, systemErrorCode } from '../domain/error.ts';
+import { LabError } from '../domain/error.ts';
 import { episodeIdSchema, episodeSequence } from '../domain/id.ts';
 import { writeFileAtomic } from './atomic-file.ts';
 import { prepareIndexRows } from './index-rows.ts';
+import { readJsonFile } from './json-file.ts';
 import { scanFile } from './segment.ts';
-import { reasonText, storeError } from './store-error.ts';
+import { reasonText } from './store-error.ts';
 
 /** A file that episodes were moved to. In the index, `segment` of an episode in file n is −n. */
 const archiveFileSchema = z.object({
@@ -25,23 +26,8 @@ const listSchema = z.object({ files: z.array(archiveFileSchema) });
 
 /** The archive files of the run whose segments lie in a directory, by number. Throws `store-failed` for a damaged list. */
 export function readArchiveFiles(segments: string): ArchiveFile[] {
-  const path = listPath(segments);
-  let content: string;
-  try {
-    content = readFileSync(path, 'utf8');
-  } catch (thrown) {
-    if (systemErrorCode(thrown) === 'ENOENT') return [];
-    throw storeError(thrown, 'read', path);
-  }
-  try {
-    return listSchema.parse(JSON.parse(content)).files;
-  } catch (thrown) {
-    throw new LabError('store-failed', {
-      message: `${path} is damaged: ${reasonText(thrown)}`,
-      hint: 'restore it from a copy: it says where the archived episodes are',
-      cause: thrown,
-    });
-  }
+  const hint = 'restore it from a copy: it says where the archived episodes are';
+  return readJsonFile(listPath(segments), listSchema, hint)?.files ?? [];
 }
 
 /** Replaces the list, on the disk when this returns. */

@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { LabError, systemErrorCode } from '../domain/error.ts';
 import { episodeIdSchema } from '../domain/id.ts';
 import { writeFileAtomic } from './atomic-file.ts';
+import { readJsonFile } from './json-file.ts';
 import type { RunPaths } from './run-directory.ts';
-import { reasonText, storeError } from './store-error.ts';
 
 const pinsSchema = z.object({
   pins: z.array(z.object({ episode: episodeIdSchema, who: z.string(), time: z.number() })),
@@ -35,21 +33,6 @@ function pinsPath({ root }: RunPaths): string {
 }
 
 function readFile(paths: RunPaths): Pins {
-  const path = pinsPath(paths);
-  let content: string;
-  try {
-    content = readFileSync(path, 'utf8');
-  } catch (thrown) {
-    if (systemErrorCode(thrown) === 'ENOENT') return [];
-    throw storeError(thrown, 'read', path);
-  }
-  try {
-    return pinsSchema.parse(JSON.parse(content)).pins;
-  } catch (thrown) {
-    throw new LabError('store-failed', {
-      message: `${path} is damaged: ${reasonText(thrown)}`,
-      hint: 'delete the file and pin again what was pinned',
-      cause: thrown,
-    });
-  }
+  const hint = 'delete the file and pin again what was pinned';
+  return readJsonFile(pinsPath(paths), pinsSchema, hint)?.pins ?? [];
 }
