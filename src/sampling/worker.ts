@@ -316,7 +316,8 @@ export class SamplingWorker {
     this.#stepPace.ms = times.stepMs / slots.length;
     this.#steps += times.steps;
     this.#calls++;
-    this.#pacer.stepped(slots.length);
+    // Held in the middle of the call: a rest beside that would be counted twice.
+    if (!this.#held) this.#pacer.stepped(slots.length);
     this.#times.encodeMs += times.encodeMs;
     this.#times.inferenceMs += times.inferenceMs;
     this.#times.stepMs += times.stepMs;
