@@ -4,6 +4,7 @@ import { episodeId } from '../../src/domain/id.ts';
 import { actionLayout, policySpecSchema } from '../../src/domain/policy-spec.ts';
 import type { Observation } from '../../src/domain/space.ts';
 import { type FinishedEpisode, Slot } from '../../src/sampling/slot.ts';
+import { settingsOf } from '../support/worker-settings.ts';
 
 const policy = policySpecSchema.parse({ kind: 'features', features: 1, argumentSlots: { input: 2 } });
 const layout = actionLayout(policy);
@@ -50,22 +51,11 @@ function begin(change: Partial<Environment>, create?: () => Environment) {
   const slot = new Slot(
     {
       stepPace: { ms: 0 },
-      settings: {
-        worker: 0,
-        host: 'local',
+      settings: settingsOf({
         env: { name: 'test', options: {} },
-        slots: 1,
-        slice: 1,
-        inferenceThreads: 1,
-        providers: ['cpu'],
-        allowFallback: false,
         policy,
-        rewards: {},
         maxSteps: 10,
-        stepTimeoutMs: 1000,
-        episodeTimeoutMs: 2500,
-        unackedBytes: 1,
-      },
+      }),
       definition,
       layout,
       lifeline: {

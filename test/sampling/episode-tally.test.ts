@@ -11,6 +11,7 @@ import type { SampleRow } from '../../src/sampling/sample-buffer.ts';
 import { Slot } from '../../src/sampling/slot.ts';
 import { createObservationArrays } from '../../trainer/policy/observation-arrays.ts';
 import { episodeSummary } from '../support/summary.ts';
+import { settingsOf } from '../support/worker-settings.ts';
 
 const OBSERVATION: Observation = { lines: ['task wait'], legal: ['noop'], candidates: [] };
 
@@ -64,22 +65,14 @@ async function play(
   let summary: EpisodeSummary | null = null;
   const slot = new Slot(
     {
-      settings: {
-        worker: 0,
+      settings: settingsOf({
         host: 'here',
         env: { name: 'tools', options: {} },
-        slots: 1,
-        slice: 1,
-        inferenceThreads: 1,
-        providers: ['cpu'],
-        allowFallback: false,
         policy,
-        rewards: {},
         maxSteps: 10,
         stepTimeoutMs: 10_000,
         episodeTimeoutMs: 100_000,
-        unackedBytes: 1,
-      },
+      }),
       definition: definitionOf(uses, options.tags, options.latencyMs ?? 0),
       layout,
       lifeline: { begin: () => undefined, end: () => undefined },

@@ -6,6 +6,7 @@ import type { EpisodeSummary } from '../../src/domain/episode.ts';
 import { episodeId } from '../../src/domain/id.ts';
 import { policySpecSchema } from '../../src/domain/policy-spec.ts';
 import { SamplingWorker } from '../../src/sampling/worker.ts';
+import { settingsOf } from '../support/worker-settings.ts';
 
 /** Every step takes 2 ms, so that the least wall-clock of an episode is known. */
 const STEP_MS = 2;
@@ -31,15 +32,10 @@ test('an episode has at least the time of its steps, though its worker is slowed
   const summaries: EpisodeSummary[] = [];
   let dispatched = 0;
   const worker = await SamplingWorker.create({
-    settings: {
-      worker: 0,
-      host: 'local',
+    settings: settingsOf({
       env: { name: 'workbench', options: {} },
       slots: 8,
       slice: 4,
-      inferenceThreads: 1,
-      providers: ['cpu'],
-      allowFallback: false,
       policy: policySpecSchema.parse({}),
       actor: 'random',
       rewards: DEFAULT_REWARDS,
@@ -47,7 +43,7 @@ test('an episode has at least the time of its steps, though its worker is slowed
       stepTimeoutMs: 60_000,
       episodeTimeoutMs: 60_000,
       unackedBytes: 1 << 20,
-    },
+    }),
     definition: slow,
     lifeline: { begin: () => undefined, end: () => undefined },
     send: (message) => {

@@ -6,6 +6,7 @@ import type { Observation } from '../../src/domain/space.ts';
 import { InferenceBatch } from '../../src/sampling/inference-batch.ts';
 import { type FinishedEpisode, Slot } from '../../src/sampling/slot.ts';
 import type { Policy } from '../../trainer/policy/inference.ts';
+import { settingsOf } from '../support/worker-settings.ts';
 
 const spec = policySpecSchema.parse({ kind: 'features', features: 2, argumentSlots: { input: 2 } });
 const layout = actionLayout(spec);
@@ -43,22 +44,13 @@ function begin(features: readonly number[]) {
     };
     const slot = new Slot(
       {
-        settings: {
-          worker: 0,
-          host: 'local',
+        settings: settingsOf({
           env: { name: 'test', options: {} },
           slots: 2,
           slice: 2,
-          inferenceThreads: 1,
-          providers: ['cpu'],
-          allowFallback: false,
           policy: spec,
-          rewards: {},
           maxSteps: 9,
-          stepTimeoutMs: 1000,
-          episodeTimeoutMs: 2500,
-          unackedBytes: 1,
-        },
+        }),
         definition,
         layout,
         lifeline: { begin: () => undefined, end: () => undefined },

@@ -4,6 +4,7 @@ import { DEFAULT_REWARDS } from '../../src/domain/default-rewards.ts';
 import { policySpecSchema } from '../../src/domain/policy-spec.ts';
 import { Lockstep } from '../../src/sampling/lockstep.ts';
 import { SamplingWorker } from '../../src/sampling/worker.ts';
+import { settingsOf } from '../support/worker-settings.ts';
 
 async function settle(): Promise<void> {
   await new Promise((resolve) => {
@@ -58,24 +59,18 @@ it.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
   async (turns) => {
     const said: string[] = [];
     const worker = await SamplingWorker.create({
-      settings: {
-        worker: 0,
-        host: 'local',
+      settings: settingsOf({
         env: { name: 'workbench', options: {} },
         slots: 4,
         slice: 4,
-        inferenceThreads: 1,
-        providers: ['cpu'],
-        allowFallback: false,
         policy: policySpecSchema.parse({}),
         actor: 'random',
         rewards: DEFAULT_REWARDS,
         maxSteps: 5,
-        stepTimeoutMs: 1000,
         episodeTimeoutMs: 5000,
         unackedBytes: 1 << 20,
         lockstep: true,
-      },
+      }),
       definition: workbench,
       lifeline: { begin: () => undefined, end: () => undefined },
       send: ({ type }) => said.push(type),

@@ -12,6 +12,7 @@ import type { Lifeline } from '../../src/protocol/lifeline.ts';
 import { ResetAudit } from '../../src/sampling/reset-audit.ts';
 import { SamplingWorker } from '../../src/sampling/worker.ts';
 import { leaky } from '../support/leaky.ts';
+import { settingsOf } from '../support/worker-settings.ts';
 
 const policy = policySpecSchema.parse({ vocabulary: 256, embedding: 8, hidden: 8 });
 const FAMILIES = workbench.catalog.families.map(({ name }) => name);
@@ -80,15 +81,10 @@ async function sample(
   if (quarantined !== undefined) audit.quarantine(quarantined);
   let dispatched = 0;
   const worker: SamplingWorker = await SamplingWorker.create({
-    settings: {
-      worker: 0,
-      host: 'local',
+    settings: settingsOf({
       env: { name: 'workbench', options: {} },
       slots: 6,
       slice: 6,
-      inferenceThreads: 1,
-      providers: ['cpu'],
-      allowFallback: false,
       policy,
       actor: 'random',
       rewards: DEFAULT_REWARDS,
@@ -96,7 +92,7 @@ async function sample(
       stepTimeoutMs,
       episodeTimeoutMs: 120_000,
       unackedBytes: 1 << 24,
-    },
+    }),
     definition,
     lifeline,
     audit,

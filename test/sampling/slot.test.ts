@@ -4,6 +4,7 @@ import type { EnvironmentDefinition } from '../../envs/contract.ts';
 import { episodeId } from '../../src/domain/id.ts';
 import { actionLayout, policySpecSchema } from '../../src/domain/policy-spec.ts';
 import { type FinishedEpisode, Slot } from '../../src/sampling/slot.ts';
+import { settingsOf } from '../support/worker-settings.ts';
 
 const policy = policySpecSchema.parse({ kind: 'features', features: 4, argumentSlots: { input: 2 } });
 const layout = actionLayout(policy);
@@ -13,22 +14,14 @@ function balance(definition: EnvironmentDefinition, maxSteps: number): FinishedE
   const finished: FinishedEpisode[] = [];
   const slot = new Slot(
     {
-      settings: {
-        worker: 0,
-        host: 'local',
+      settings: settingsOf({
         env: { name: 'cartpole', options: {} },
-        slots: 1,
-        slice: 1,
-        inferenceThreads: 1,
-        providers: ['cpu'],
-        allowFallback: false,
         policy,
         rewards: { alive: { weight: 1, cap: null } },
         maxSteps,
         stepTimeoutMs: 10_000,
         episodeTimeoutMs: 100_000,
-        unackedBytes: 1,
-      },
+      }),
       definition,
       layout,
       lifeline: { begin: () => undefined, end: () => undefined },
