@@ -14,25 +14,24 @@ afterEach(() => lab.remove());
 
 /**
  * The Workbench in which every slot has a temporary directory with a file in it; `fault` is code that runs before each step of
- * the one slot of each worker that was built eighth, with `directory`, `fs`, `steps` and whatever it keeps in `kept`.
+ * slot 7 of each worker, with `directory`, `fs`, `steps` and whatever it keeps in `kept`. A slot that is rebuilt has it again:
+ * one that is found between two episodes is rebuilt without a failure, and only the next of its episodes has one.
  */
 function leaky(fault: string): string {
   return `
 import * as fs from 'node:fs';
 import { environment as base } from ${JSON.stringify(WORKBENCH)};
-let built = 0;
 export const environment = {
   ...base,
   create(options, resources) {
     const env = base.create(options);
-    const isLeaky = ++built === 9;
     const step = env.step.bind(env);
     const kept = [];
     let steps = 0;
     env.step = (action) => {
       const directory = resources.tempDirectory();
       if (steps++ === 0) fs.writeFileSync(directory + '/own', 'x');
-      if (isLeaky) { ${fault} }
+      if (directory.includes('/slot-7-')) { ${fault} }
       return step(action);
     };
     return env;
@@ -42,7 +41,6 @@ export const environment = {
 
 async function runLeaky(fault: string, supervision: object = {}): Promise<LabRun> {
   lab.write('leaky.mjs', leaky(fault));
-  // The first that is built only tries whether it can be.
   return await lab.run({ ...TINY, supervision, env: { name: './leaky.mjs' } });
 }
 
