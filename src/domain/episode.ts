@@ -4,7 +4,7 @@ import { episodeIdSchema } from './id.ts';
 import { REWARD_TRUSTS, rewardPartSchema } from './reward.ts';
 import { actionSchema, candidateSchema } from './space.ts';
 import { taskRefSchema } from './task.ts';
-import { NO_TOOLS, toolStatisticsSchema } from './tool.ts';
+import { NO_TOOLS, toolStatisticsSchema, toolUseSchema } from './tool.ts';
 
 /** Why an episode is sampled. Evaluation episodes never feed the trainer. */
 export const PHASES = ['train', 'eval'] as const;
@@ -95,6 +95,17 @@ export const stepRecordSchema = z.object({
   /** Sum of the paid parts. */
   reward: z.number(),
   parts: z.array(rewardPartSchema),
+  /**
+   * The likeliest actions, [which, probability] each, the likeliest first. `which` is the place of a candidate in the step's
+   * set; of an action without an argument it is -1 - its place in ACTION_TYPES. Absent in records made before this was kept.
+   */
+  likeliest: z.array(z.tuple([z.int(), z.number()])).optional(),
+  /** The tool that the action ran. */
+  tool: toolUseSchema.optional(),
+  /** ms until the environment answered, where it did so later; one that answers at once is not timed by the step. */
+  ms: z.number().nonnegative().optional(),
+  /** Hash of the environment's state after the step (`stateHash`), where the run records it. */
+  state: z.string().optional(),
 });
 export type StepRecord = Readonly<z.infer<typeof stepRecordSchema>>;
 

@@ -1,13 +1,16 @@
 import { z } from 'zod';
 
 /** What an action came to that made a tool run. */
-export interface ToolUse {
-  readonly name: string;
+export const toolUseSchema = z.object({
+  name: z.string(),
   /** False: the tool refused, or failed. */
-  readonly ok: boolean;
+  ok: z.boolean(),
   /** How long it ran, ms, where the environment knows. Not part of what has to be the same in another execution. */
-  readonly ms?: number;
-}
+  ms: z.number().nonnegative().optional(),
+  /** How often it was tried, where it was tried again; 1 if absent. */
+  attempts: z.int().positive().optional(),
+});
+export type ToolUse = Readonly<z.infer<typeof toolUseSchema>>;
 
 const toolCountSchema = z.object({
   calls: z.int().nonnegative(),
