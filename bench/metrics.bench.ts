@@ -7,7 +7,7 @@ import { type Benchmark, median } from './benchmark.ts';
 const POINTS = 10_000_000;
 /** The chart that fills a terminal of 200 x 50. */
 const SIZE = { width: 200, height: 46 };
-const LOOK = { glyphs: 'braille', colour: true, attributes: true } as const;
+const LOOK = { glyphs: 'braille', colour: { theme: 'dark', depth: 256 }, attributes: true } as const;
 /** A cell of braille is two dots wide. */
 const COLUMNS = SIZE.width * 2;
 const ROUNDS = 50;

@@ -13,6 +13,7 @@ import { move, movePage, moveToEnd } from './movement.ts';
 import { Palette } from './palette.ts';
 import { ReplayCursor } from './replay-cursor.ts';
 import type { Session } from './session.ts';
+import { changeTheme } from './theme-actions.ts';
 import { problemText } from './toast.ts';
 import { typeKey } from './widgets/input-line.ts';
 import { iterationSpan } from './widgets/run-charts.ts';
@@ -153,6 +154,7 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
     session.help = { scroll: 0 };
   },
   stop: askToStop,
+  theme: changeTheme,
   focus: (session) => {
     const { question } = session;
     if (question === null) return;

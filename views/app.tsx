@@ -1,11 +1,14 @@
+import type { Display } from '../src/domain/display.ts';
 import { LabError } from '../src/domain/error.ts';
 import { listRuns } from '../src/store/run-directory.ts';
+import { runLines } from './line-mode.ts';
 import { detectLook } from './look.ts';
 import { Session, type SessionOptions } from './session.ts';
 
 /** What to open. Without a run id: the newest live run, or the list of runs with the offer to start one. */
 export interface AppOptions extends Pick<SessionOptions, 'runsDirectory' | 'startRun' | 'reexecute'> {
   readonly runId: string | null;
+  readonly display: Display;
 }
 
 /** The run that was open when the user left, and whether it goes on without the screen. */
@@ -15,11 +18,13 @@ export interface AppResult {
 }
 
 /**
- * Runs the terminal UI until the user leaves. NODE_ENV must be set before: React reads it when it is loaded. Throws
- * `usage` without a terminal, and what opening the run throws (`run-not-found`, …) before anything is drawn.
+ * Runs the terminal UI until the user leaves, or the same in lines. NODE_ENV must be set before: React reads it when it is
+ * loaded. Throws `usage` for a screen without a terminal, and what opening the run throws (`run-not-found`, …) before
+ * anything is drawn.
  */
 export async function runApp(options: AppOptions): Promise<AppResult> {
-  if (!process.stdout.isTTY || !process.stdin.isTTY) {
+  const { theme, lines } = options.display;
+  if (!lines && !(process.stdout.isTTY && process.stdin.isTTY)) {
     throw new LabError('usage', {
       message: 'the terminal UI needs a terminal on standard input and output',
       hint: 'follow a run as plain lines with: agentrl-lab run --headless',
@@ -30,8 +35,11 @@ export async function runApp(options: AppOptions): Promise<AppResult> {
     const runId = options.runId ?? listRuns(options.runsDirectory).find(({ live }) => live)?.id ?? null;
     if (runId === null) session.showRuns();
     else session.open(runId);
-    const { showInTerminal } = await importInteractive();
-    await showInTerminal(session, detectLook(process.env));
+    if (lines) await runLines(session, process.stdin, process.stdout);
+    else {
+      const { showInTerminal } = await importInteractive();
+      await showInTerminal(session, detectLook(process.env, theme));
+    }
     return { runId: session.runId, live: session.client !== null };
   } finally {
     session.close();

@@ -239,6 +239,12 @@ export const KEYMAP = {
     label: 'commands',
     description: 'find a command of this screen by its name',
   },
+  theme: {
+    keys: ['ctrl-t'],
+    screens: MAIN,
+    label: 'colours',
+    description: "colours for a dark background, for a light one, or the terminal's own sixteen",
+  },
   help: {
     keys: ['?'],
     screens: MAIN,
@@ -339,6 +345,7 @@ const KEY_TEXT: Readonly<Record<KeyName, string>> = {
   pgdn: 'PgDn',
   home: 'Home',
   end: 'End',
+  'ctrl-t': 'Ctrl-T',
   'ctrl-d': 'Ctrl-D',
   'ctrl-u': 'Ctrl-U',
 };

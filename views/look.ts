@@ -1,13 +1,18 @@
+import type { ThemeName } from '../src/domain/display.ts';
+import { type ColourDepth, coloursOf, detectDepth, detectTheme } from './theme.ts';
+
 /** How finely charts may be drawn: braille 2×4 dots a cell, half blocks 1×2, or plain ASCII 1×1. */
 export type GlyphLevel = 'braille' | 'block' | 'ascii';
 
 /** What this terminal can show. */
 export interface Look {
   readonly glyphs: GlyphLevel;
-  /** False under NO_COLOR: meaning is then carried by words, markers and attributes alone. */
-  readonly colour: boolean;
+  /** Null under NO_COLOR: meaning is then carried by words, markers and attributes alone. */
+  readonly colour: { readonly theme: ThemeName; readonly depth: ColourDepth } | null;
   /** False on terminals without escape sequences for bold, dim and inverse. */
   readonly attributes: boolean;
+  /** Curves and bars are told in words and not drawn: somebody hears them. */
+  readonly told?: boolean;
 }
 
 /** What a piece of text means; `paint` turns it into escape sequences. */
@@ -42,29 +47,18 @@ const ATTRIBUTES: Readonly<Record<Tone, string>> = {
   loud: '1;7',
 };
 
-// The sixteen colours of the terminal's own theme; blue and yellow stay apart for every kind of colour blindness.
-const COLOURS: Readonly<Record<Tone, string>> = {
-  plain: '',
-  dim: '',
-  bold: '',
-  good: '32',
-  bad: '31',
-  warn: '33',
-  accent: '36',
-  first: '94',
-  second: '33',
-  guide: '',
-  mark: '35',
-  selected: '',
-  loud: '31',
-};
-
-/** Reads the terminal's abilities from its environment variables (locale, TERM, NO_COLOR). */
-export function detectLook(environment: Readonly<Record<string, string | undefined>>): Look {
+/** Reads the terminal's abilities from its environment variables (locale, TERM, NO_COLOR); without a theme, that too. */
+export function detectLook(
+  environment: Readonly<Record<string, string | undefined>>,
+  theme: ThemeName | null = null,
+): Look {
   const locale = environment['LC_ALL'] || environment['LC_CTYPE'] || environment['LANG'] || '';
   const terminal = environment['TERM'] ?? '';
   const attributes = terminal !== 'dumb' && terminal !== '';
-  const colour = attributes && !environment['NO_COLOR'];
+  const hasColour = attributes && !environment['NO_COLOR'];
+  const colour = hasColour
+    ? { theme: theme ?? detectTheme(environment), depth: detectDepth(environment) }
+    : null;
   if (!/utf-?8/iu.test(locale) || !attributes) return { glyphs: 'ascii', colour, attributes };
   // The Linux console's font has blocks but no braille.
   return { glyphs: terminal === 'linux' ? 'block' : 'braille', colour, attributes };
@@ -73,7 +67,8 @@ export function detectLook(environment: Readonly<Record<string, string | undefin
 /** The text in its tone. */
 export function paint(look: Look, tone: Tone, text: string): string {
   if (!look.attributes || text === '') return text;
-  const codes = [ATTRIBUTES[tone], look.colour ? COLOURS[tone] : ''].filter((code) => code !== '').join(';');
+  const colour = look.colour === null ? '' : (coloursOf(look.colour.theme, look.colour.depth)[tone] ?? '');
+  const codes = [ATTRIBUTES[tone], colour].filter((code) => code !== '').join(';');
   return codes === '' ? text : `\u001B[${codes}m${text}\u001B[0m`;
 }
 

@@ -1,3 +1,4 @@
+import type { ThemeName } from '../src/domain/display.ts';
 import { isFinal, type RunEvent } from '../src/domain/run.ts';
 import type { Execution } from '../src/replay/execution.ts';
 import type { ControlClient } from '../src/run/control-client.ts';
@@ -15,6 +16,7 @@ import { type KeyContext, type Screen } from './key-binding.ts';
 import { KnobDesk } from './knob-desk.ts';
 import { planOverview, type Size } from './layout.ts';
 import { LiveRun, type RunSources, runSources } from './live-run.ts';
+import type { Look } from './look.ts';
 import type { Palette } from './palette.ts';
 import type { ReplayCursor } from './replay-cursor.ts';
 import type { ConfirmModel } from './screens/confirm.ts';
@@ -81,6 +83,8 @@ export class Session {
   selectedRun = 0;
   starting = false;
   size: Size = { columns: 80, rows: 24 };
+  /** Chosen here, in place of what the terminal or an option says. */
+  theme: ThemeName | null = null;
   /** Set when the user has asked to leave. */
   quitting = false;
   #toast: Toast | null = null;
@@ -106,6 +110,12 @@ export class Session {
   changed(): void {
     this.#version += 1;
     for (const listener of this.#listeners) listener();
+  }
+
+  /** The look with the theme chosen here. */
+  themed(look: Look): Look {
+    const { theme } = this;
+    return theme === null || look.colour === null ? look : { ...look, colour: { ...look.colour, theme } };
   }
 
   /** What keys act on just now: the question, the filter line or help when they lie over the screen. */

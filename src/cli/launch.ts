@@ -1,4 +1,5 @@
 import { type Override, parseOverride } from '../config/overrides.ts';
+import type { Display, ThemeName } from '../domain/display.ts';
 import { LabError } from '../domain/error.ts';
 import { isFinal } from '../domain/run.ts';
 import type { Execution } from '../protocol/replay.ts';
@@ -14,6 +15,7 @@ import { findLiveRun, findRun } from './runs.ts';
 import { restartRun, startRun } from './start.ts';
 
 export interface TuiOptions {
+  readonly display: Display;
   readonly runsDirectory: string;
   /** The run to show first; null to begin with the list of runs. */
   readonly runId: string | null;
@@ -36,8 +38,15 @@ export interface OverrideOptions {
   readonly set?: readonly string[];
 }
 
-interface LaunchOptions extends OverrideOptions {
+/** Options of every verb that may open the screen. */
+interface ShowOptions {
   readonly runs: string;
+  readonly theme?: ThemeName;
+  readonly mouse?: boolean;
+  readonly lines?: boolean;
+}
+
+interface LaunchOptions extends OverrideOptions, ShowOptions {
   readonly json?: boolean;
   readonly detach?: boolean;
   readonly headless?: boolean;
@@ -99,24 +108,24 @@ export async function resumeRun(
 /** Opens the TUI on a live run. Throws `usage` where there is no terminal. */
 export async function attachRun(
   id: string | undefined,
-  options: { readonly runs: string },
+  options: ShowOptions,
   openTui: OpenTui,
 ): Promise<number> {
   const run = findLiveRun(options.runs, id);
-  if (!isTerminal()) {
+  if (!isShowable(options)) {
     throw new LabError('usage', {
       message: 'attach needs a terminal for its screen',
-      hint: 'without one: agentrl-lab ls, episodes and show, all of them with --json too',
+      hint: 'without one: attach --lines; or agentrl-lab ls, episodes and show, all of them with --json too',
     });
   }
-  return await showTui(run.id, options.runs, openTui);
+  return await showTui(run.id, options, openTui);
 }
 
 /** No verb: the TUI, on the newest live run if there is one; without a terminal, what there is and how to get help. */
-export async function openLab(options: { readonly runs: string }, openTui: OpenTui): Promise<number> {
-  if (isTerminal()) {
+export async function openLab(options: ShowOptions, openTui: OpenTui): Promise<number> {
+  if (isShowable(options)) {
     const live = listRuns(options.runs).find((run) => run.live);
-    return await showTui(live?.id ?? null, options.runs, openTui);
+    return await showTui(live?.id ?? null, options, openTui);
   }
   printRuns(options);
   printNote('not a terminal: start a run with "agentrl-lab run", see "agentrl-lab --help"');
@@ -133,13 +142,15 @@ async function showRun(
     else printLine(id);
     return EXIT.ok;
   }
-  const headless = options.headless === true || options.json === true || !isTerminal();
-  if (!headless) return await showTui(id, options.runs, openTui);
+  const headless = options.headless === true || options.json === true || !isShowable(options);
+  if (!headless) return await showTui(id, options, openTui);
   return await followRun({ paths: runPaths(options.runs, id), json: options.json === true, since });
 }
 
-async function showTui(id: string | null, runs: string, openTui: OpenTui): Promise<number> {
+async function showTui(id: string | null, options: ShowOptions, openTui: OpenTui): Promise<number> {
+  const { runs, theme = null, mouse = false, lines = false } = options;
   const { runId } = await openTui({
+    display: { theme, mouse, lines },
     runsDirectory: runs,
     runId: id,
     startRun: async () => await startRun({ runsDirectory: runs, file: null, overrides: [] }),
@@ -159,6 +170,7 @@ function describeLeftRun(runs: string, id: string): string {
   return `run ${id} ${isFinal(state) ? `is ${state}` : 'died'}; go on with: ${labCommand('resume', id)}`;
 }
 
-function isTerminal(): boolean {
-  return process.stdin.isTTY && process.stdout.isTTY;
+/** Lines can be read and typed anywhere, the screen only on a terminal. */
+function isShowable({ lines }: ShowOptions): boolean {
+  return lines === true || (process.stdin.isTTY && process.stdout.isTTY);
 }

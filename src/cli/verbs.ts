@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { THEME_NAMES } from '../domain/display.ts';
 import { LabError } from '../domain/error.ts';
 import { LAB_VERSION } from '../domain/lab-version.ts';
 import { nearest } from '../domain/nearest.ts';
@@ -79,6 +80,13 @@ export function createProgram(openTui: OpenTui, finish: (exitCode: number) => vo
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .option('--runs <directory>', 'where the runs are', DEFAULT_RUNS_DIRECTORY)
+    .addOption(
+      new Option('--theme <name>', 'colours of the screen; default: by what the terminal says')
+        .choices(THEME_NAMES)
+        .env('AGENTRL_LAB_THEME'),
+    )
+    .option('--mouse', 'clicks and the wheel work on the screen; without it the terminal selects text')
+    .option('--lines', 'no screen: read lines, type commands; for screen readers and slow links')
     .addHelpText('after', EXAMPLES)
     .configureHelp({ showGlobalOptions: true, sortOptions: false })
     .showHelpAfterError('see: agentrl-lab --help')

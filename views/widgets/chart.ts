@@ -73,13 +73,18 @@ const GUTTER = 6;
 /** Between the parts of a title. */
 const GAP = '  ';
 
-/** The chart as `height` rows of exactly `width` columns: a title with current values, then the plot; or one row. */
+/**
+ * The chart as `height` rows of exactly `width` columns: a title with current values, then the plot; or one row. Where curves
+ * are told, one row all the same.
+ */
 export function drawChart(
   chart: ChartSpec,
   size: { readonly width: number; readonly height: number },
   look: Look,
 ): Segment[][] {
-  if (size.height <= 1) return size.height < 1 ? [] : [drawSparkline(chart, size.width, look)];
+  if (size.height < 1) return [];
+  if (look.told === true) return [tell(chart, size.width, look)];
+  if (size.height === 1) return [drawSparkline(chart, size.width, look)];
   const span: Line = chart.span === undefined ? [] : [seg(chart.span, 'dim')];
   const head = fullTitle(chart, size.width, span.length === 0 ? 0 : lineWidth(span) + 1, look);
   return [spread(head, span, size.width, look), ...plot(chart, size.width, size.height - 1, look)];
@@ -104,6 +109,22 @@ function fullTitle(chart: ChartSpec, width: number, spanWidth: number, look: Loo
   const notes = (chart.notes ?? []).map((note): Line => [seg(note, 'dim')]);
   const all = joinFitting([head, ...notes], GAP, width - spanWidth);
   return all.length === 0 ? head : all;
+}
+
+/** Title, current values, and between what the main curve has been. */
+function tell(chart: ChartSpec, width: number, look: Look): Segment[] {
+  const main = chart.series[0];
+  const [from, to] = domainOf(chart);
+  const shown = main?.ys.filter((_y, i) => {
+    const x = (main.xs ?? chart.xs)[i] ?? Number.NaN;
+    return x >= from && x <= to;
+  });
+  const range = extent(shown ?? []);
+  const told =
+    main === undefined || range === null
+      ? ', nothing yet'
+      : `, from ${main.format(range[0])} to ${main.format(range[1])}`;
+  return fitLine([...title(chart, look), seg(told)], width, look);
 }
 
 /** Title, current value and the main curve in one row. */
@@ -140,7 +161,8 @@ function title(chart: ChartSpec, look: Look): Line {
 
 function legend({ label, ys, current, tone, stroke, format }: ChartSeries, look: Look): Line {
   const value = format(current ?? ys.at(-1) ?? Number.NaN);
-  return [seg(symbolsOf(look)[stroke], tone), seg(`${label === '' ? '' : ` ${label}`} ${value}`)];
+  const named = `${label === '' ? '' : ` ${label}`} ${value}`;
+  return look.told === true ? [seg(named.trimStart())] : [seg(symbolsOf(look)[stroke], tone), seg(named)];
 }
 
 const RANKS: Readonly<Record<ChartMark['kind'], number>> = { knob: 0, trouble: 1, cursor: 2 };

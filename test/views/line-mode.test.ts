@@ -1,0 +1,103 @@
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { runLines } from '../../views/line-mode.ts';
+import { Session } from '../../views/session.ts';
+import { eventOf, FakeRun, START } from './fake-run.ts';
+
+let fake: FakeRun;
+let session: Session;
+let input: PassThrough;
+let heard: string[];
+let left: Promise<void>;
+
+beforeEach(async () => {
+  fake = await FakeRun.start({ iterations: 4, episodes: 30 });
+  session = new Session(fake.sessionOptions);
+  session.open('demo-1');
+  await session.run?.poll();
+  input = new PassThrough();
+  heard = [];
+  const output = new PassThrough();
+  output.setEncoding('utf8');
+  output.on('data', (text: string) => heard.push(...text.split('\n').filter((line) => line !== '')));
+  left = runLines(session, input, output);
+  await until(/^> $/u);
+});
+
+afterEach(async () => {
+  input.end();
+  await left;
+  session.close();
+  await fake.remove();
+});
+
+/** Waits for a line; what was heard until then, the prompts left out. */
+async function until(line: RegExp): Promise<string[]> {
+  while (!heard.some((one) => line.test(one))) await new Promise((resolve) => setTimeout(resolve, 10));
+  return heard.filter((one) => one !== '> ');
+}
+
+/** Types a line; what is heard until the next prompt. */
+async function say(line: string): Promise<string[]> {
+  heard.length = 0;
+  input.write(`${line}\n`);
+  return await until(/^> $/u);
+}
+
+function idIn(text: string | undefined): number {
+  return Number(/e(\d+)/u.exec(text ?? '')?.[1]);
+}
+
+it('reads the run, its charts in words, and nothing that is only drawn', async () => {
+  const lines = await say('');
+  expect(lines[0]).toMatch(/^demo-1, RUNNING, iteration 4/u);
+  expect(lines.some((line) => /KL .*, from [\d.]+ to [\d.]+/u.test(line))).toBe(true);
+  // oxlint-disable-next-line no-control-regex -- what a screen is made of
+  expect(lines.join('\n')).not.toMatch(/[\u001B─│⠀-⣿]|^[-|. ]*$/mu);
+});
+
+it('moves by name, by the beginning of a name, by key and by number, and reads the row pointed at', async () => {
+  const row = await say('down');
+  expect(row).toEqual([expect.stringMatching(/^> e\d+,/u)]);
+  const further = await say('j 3');
+  expect(further).toEqual([expect.stringMatching(/^> e\d+,/u)]);
+  expect(idIn(row[0]) - idIn(further[0])).toBe(3);
+  expect((await say('ope'))[0]).toMatch(new RegExp(`e${idIn(further[0])}\\b`, 'u'));
+});
+
+it('filters, says what is wrong with a filter, and keeps the one before', async () => {
+  expect((await say('/fail:max_steps')).join('\n')).toMatch(/filter fail:max_steps/u);
+  expect((await say('/fail:no_such')).join('\n')).toMatch(/no_such/u);
+  expect((await say('screen')).join('\n')).toMatch(/filter fail:max_steps/u);
+});
+
+it('says so when a command is not there, may be two, or does nothing now', async () => {
+  expect(await say('fly')).toEqual(['there is no command fly here; help lists them']);
+  expect((await say('pause'))[0]).toMatch(/^which: pause\/resume, pause now/u);
+  expect((await say('last diff')).join('\n')).toMatch(/does nothing now: nothing has been compared yet/u);
+  expect((await say('help')).join('\n')).toMatch(/last diff: .*\(not now: nothing has been compared yet/u);
+});
+
+it('tells of trouble by itself', async () => {
+  heard.length = 0;
+  fake.store.appendEvent(
+    eventOf({
+      time: START + 9000,
+      level: 'warning',
+      kind: 'worker-died',
+      subject: 'worker 1',
+      message: 'was killed',
+    }),
+  );
+  await session.run?.poll();
+  expect(await until(/was killed$/u)).toContain('warning: worker 1: was killed');
+});
+
+it('asks before it stops a run, and leaves with bye', async () => {
+  expect((await say('stop run')).join('\n')).toMatch(/stop/iu);
+  await say('escape');
+  expect(session.question).toBeNull();
+  input.write('bye\n');
+  await left;
+  expect(session.quitting).toBe(true);
+});
