@@ -23,7 +23,7 @@ export interface AppResult {
  * anything is drawn.
  */
 export async function runApp(options: AppOptions): Promise<AppResult> {
-  const { theme, lines } = options.display;
+  const { theme, mouse, lines } = options.display;
   if (!lines && !(process.stdout.isTTY && process.stdin.isTTY)) {
     throw new LabError('usage', {
       message: 'the terminal UI needs a terminal on standard input and output',
@@ -38,7 +38,7 @@ export async function runApp(options: AppOptions): Promise<AppResult> {
     if (lines) await runLines(session, process.stdin, process.stdout);
     else {
       const { showInTerminal } = await importInteractive();
-      await showInTerminal(session, detectLook(process.env, theme));
+      await showInTerminal(session, detectLook(process.env, theme), mouse);
     }
     return { runId: session.runId, live: session.client !== null };
   } finally {

@@ -1,12 +1,13 @@
 import { Box, Text } from 'ink';
-import { memo, type ReactElement, useCallback } from 'react';
+import { memo, type ReactElement, useCallback, useMemo } from 'react';
 import { pressKey } from './actions.ts';
 import { useKeys } from './hooks/use-keys.ts';
 import { useScreen } from './hooks/use-screen.ts';
 import { useTerminalSize } from './hooks/use-terminal-size.ts';
-import type { KeyName } from './keys.ts';
+import type { KeyName, MouseReport } from './keys.ts';
 import type { Size } from './layout.ts';
 import type { Look } from './look.ts';
+import { Mouse } from './mouse.ts';
 import type { Session } from './session.ts';
 
 /** A row of the screen. One string each: Ink's cost grows with the number of texts. An empty text would have no height. */
@@ -18,7 +19,11 @@ const Row = memo(({ text }: { readonly text: string }) => (
 export function Frame({ session, look }: { readonly session: Session; readonly look: Look }): ReactElement {
   const rows = useScreen(session, look);
   useTerminalSize(useCallback((size: Size) => session.resize(size), [session]));
-  useKeys(useCallback((key: KeyName) => pressKey(session, key, look), [session, look]));
+  const mouse = useMemo(() => new Mouse(session), [session]);
+  useKeys(
+    useCallback((key: KeyName) => pressKey(session, key, look), [session, look]),
+    useCallback((report: MouseReport) => mouse.take(report, look, Date.now()), [mouse, look]),
+  );
   return (
     <Box flexDirection="column" width={session.size.columns}>
       {rows.map((text, row) => (

@@ -1,6 +1,11 @@
 /** Name of a pressed key: a printable character as itself, `space`, or one of the names below. */
 export type KeyName = string;
 
+/** What the mouse did: a click on a row of the screen, the first is 0; or the wheel, 1 is down. */
+export type MouseReport =
+  | { readonly kind: 'click'; readonly row: number }
+  | { readonly kind: 'wheel'; readonly by: 1 | -1 };
+
 const SEQUENCES: Readonly<Record<string, KeyName>> = {
   '[A': 'up',
   '[B': 'down',
@@ -34,9 +39,19 @@ const COMPLETE = /^\u001B(?:\[[0-?]*[ -/]*[@-~]|O[ -~]|[^[O\u001B])/u;
 // oxlint-disable-next-line no-control-regex -- terminals send control characters
 const UNFINISHED = /^\u001B(?:\[[0-?]*[ -/]*|O)?$/u;
 
+// Button, column, row, from 1 each; `M` is a press, `m` a release (xterm's mode 1006).
+const MOUSE = /^\[<(\d+);\d+;(\d+)M$/u;
+const WHEEL: Readonly<Record<string, 1 | -1>> = { '64': -1, '65': 1 };
+
 /** Turns what the terminal sends into key names; a sequence may be spread over several reads. */
 export class KeyDecoder {
   #rest = '';
+  readonly #onMouse: (report: MouseReport) => void;
+
+  /** Reports of the mouse go to `onMouse`, in their order among the chunk's keys or before them. */
+  constructor(onMouse: (report: MouseReport) => void = () => undefined) {
+    this.#onMouse = onMouse;
+  }
 
   /** The keys that are complete with this chunk. Several in one read are several keys. */
   push(chunk: string): KeyName[] {
@@ -50,7 +65,9 @@ export class KeyDecoder {
       }
       const sequence = COMPLETE.exec(text)?.[0];
       const taken = sequence ?? String.fromCodePoint(text.codePointAt(0) ?? 0);
-      keys.push(...(sequence === undefined ? characterKey(taken) : sequenceKeys(sequence)));
+      const report = sequence === undefined ? null : mouseReport(sequence.slice(1));
+      if (report !== null) this.#onMouse(report);
+      else keys.push(...(sequence === undefined ? characterKey(taken) : sequenceKeys(sequence)));
       text = text.slice(taken.length);
     }
     return keys;
@@ -77,7 +94,15 @@ function characterKey(character: string): KeyName[] {
   return code < 32 ? [] : [character];
 }
 
-/** Sequences that mean nothing here (mouse and focus reports, function keys) are swallowed. */
+/** Null for what is no report of the mouse, or of a button that means nothing here. */
+function mouseReport(body: string): MouseReport | null {
+  const [, button = '', row = ''] = MOUSE.exec(body) ?? [];
+  const by = WHEEL[button];
+  if (by !== undefined) return { kind: 'wheel', by };
+  return button === '0' ? { kind: 'click', row: Number(row) - 1 } : null;
+}
+
+/** Sequences that mean nothing here (focus reports, function keys, other buttons of the mouse) are swallowed. */
 function sequenceKeys(sequence: string): KeyName[] {
   const body = sequence.slice(1).replace(/^O(?=[A-H])/u, '[');
   const known = SEQUENCES[body];

@@ -1,6 +1,7 @@
 import { render } from 'ink';
 import { Frame } from './frame.tsx';
 import type { Look } from './look.ts';
+import { MOUSE_OFF, MOUSE_ON } from './mouse.ts';
 import type { Session } from './session.ts';
 
 const ENDING_SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const;
@@ -9,9 +10,10 @@ const MAX_FPS = 1000;
 
 /**
  * Shows the session on the terminal's alternate screen until the user leaves. The terminal is given back as it was on
- * every way out: quitting, a signal (which is then raised again), an error (which is then thrown).
+ * every way out: quitting, a signal (which is then raised again), an error (which is then thrown). With `hasMouse` clicks and
+ * the wheel are asked for.
  */
-export async function showInTerminal(session: Session, look: Look): Promise<void> {
+export async function showInTerminal(session: Session, look: Look, hasMouse = false): Promise<void> {
   // The first frame has the right size already, not only the one after Ink has told it.
   session.resize({ columns: process.stdout.columns, rows: process.stdout.rows });
   // Ink does it only after the first frame: a key pressed before would be echoed into it, and Enter would scroll it.
@@ -23,6 +25,7 @@ export async function showInTerminal(session: Session, look: Look): Promise<void
     exitOnCtrlC: false,
     patchConsole: false,
   });
+  if (hasMouse) process.stdout.write(MOUSE_ON);
   let drawn = true;
   const ended = instance.waitUntilExit().finally(() => {
     drawn = false;
@@ -38,6 +41,7 @@ export async function showInTerminal(session: Session, look: Look): Promise<void
       instance.rerender(null);
       instance.unmount();
     }
+    if (hasMouse) process.stdout.write(MOUSE_OFF);
     process.stdin.setRawMode(false);
   }
   if (typeof signal === 'string') process.kill(process.pid, signal);

@@ -13,6 +13,20 @@ describe('KeyDecoder', () => {
     expect(decode('\u001B[B\u001B[B\u001BOA')).toEqual(['down', 'down', 'up']);
   });
 
+  it('hands reports of the mouse over, and takes them for no keys', () => {
+    const reports: unknown[] = [];
+    const decoder = new KeyDecoder((report) => reports.push(report));
+    const keys = decoder.push(
+      'j\u001B[<0;12;7M\u001B[<0;12;7m\u001B[<65;1;1Mk\u001B[<64;300;1M\u001B[<2;1;1M',
+    );
+    expect(keys).toEqual(['j', 'k']);
+    expect(reports).toEqual([
+      { kind: 'click', row: 6 },
+      { kind: 'wheel', by: 1 },
+      { kind: 'wheel', by: -1 },
+    ]);
+  });
+
   it('puts a sequence that is cut between two reads together', () => {
     expect(decode('\u001B', '[', '6', '~x')).toEqual(['pgdn', 'x']);
   });
