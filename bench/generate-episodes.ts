@@ -1,9 +1,11 @@
+import { basename } from 'node:path';
 import { type EpisodeSummary, NO_STAGES } from '../src/domain/episode.ts';
 import { BEHAVIOUR_NAMES, FAILURES, type FailureType, failureTrust } from '../src/domain/failure.ts';
 import { episodeId } from '../src/domain/id.ts';
+import { LAB_VERSION } from '../src/domain/lab-version.ts';
 import { createRandom, deriveSeed, type RandomStream } from '../src/domain/random.ts';
 import { openRunStore } from '../src/store/index-writer.ts';
-import { createRunDirectory, type RunPaths } from '../src/store/run-directory.ts';
+import { createRunDirectory, type RunPaths, writeManifest } from '../src/store/run-directory.ts';
 
 /** Task families: the first is some fifty times as frequent as the last. */
 const VERBS = ['ordered', 'read_then_enter', 'report', 'move', 'merge', 'lookup', 'rename', 'audit'];
@@ -145,4 +147,19 @@ export function writeGeneratedRun(paths: RunPaths, count: number, say: (line: st
   }
   write();
   store.close();
+  // As one that has ended, so that the screen opens it.
+  writeManifest(paths, {
+    format: 1,
+    id: basename(paths.root),
+    name: 'generated',
+    createdAt: EPISODES_BEGAN,
+    labVersion: LAB_VERSION,
+    seed: 1,
+    state: 'finished',
+    reason: null,
+    attempt: 1,
+    socket: '',
+    pid: null,
+    parent: null,
+  });
 }

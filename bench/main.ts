@@ -13,8 +13,10 @@ import { pool } from './pool.bench.ts';
 import { pressure } from './pressure.bench.ts';
 import { rollout } from './rollout.bench.ts';
 import { soak } from './soak.bench.ts';
+import { startup } from './startup.bench.ts';
 import { store } from './store.bench.ts';
 import { text as textSearch } from './text.bench.ts';
+import { tui } from './tui.bench.ts';
 import { update } from './update.bench.ts';
 
 const BENCHMARKS: readonly Benchmark[] = [
@@ -33,6 +35,8 @@ const BENCHMARKS: readonly Benchmark[] = [
   filter,
   store,
   metrics,
+  tui,
+  startup,
 ];
 
 const USAGE =

@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LabError } from '../src/domain/error.ts';
+import { createRandom } from '../src/domain/random.ts';
+import { type Benchmark, sleep } from './benchmark.ts';
+import { TmuxScreen } from './tmux-screen.ts';
+
+const CLI = 'dist/src/cli/main.js';
+const SIZE = { columns: 200, rows: 50 } as const;
+const KEYS = 300;
+/** Between two keys, ms. */
+const PAUSE = { least: 30, most: 150 } as const;
+const PATIENCE_MS = 30_000;
+const TICKS_PER_S = 100;
+
+/** From a key press to the changed screen at 200x50 inside tmux, while a demo run uses the whole machine. */
+export const tui: Benchmark = {
+  name: 'tui',
+  measures: 'key press to changed screen inside tmux at full speed, frames and CPU while nobody types',
+  async run({ seconds, say }) {
+    if (!existsSync(CLI))
+      throw new LabError('usage', { message: 'there is no built program', hint: 'npm run build' });
+    say('the least a program can take, on a quiet machine');
+    const bare = await withScreen([process.execPath, 'bench/echo-screen.mjs'], measureKeys);
+    const runs = mkdtempSync(join(tmpdir(), 'tui-'));
+    const lab = (...args: readonly string[]): string =>
+      execFileSync(process.execPath, [CLI, ...args, '--runs', runs], { encoding: 'utf8' }).trim();
+    const run = lab('run', '--detach', '--minutes', '10');
+    try {
+      say('the same while a run is at full speed');
+      const busy = await withScreen([process.execPath, 'bench/echo-screen.mjs'], measureKeys);
+      const command = [process.execPath, CLI, 'attach', run, '--runs', runs];
+      return await withScreen(command, async (screen) => {
+        await screen.until((rows) => rows.filter((row) => /^[› ] e\d+ /u.test(row)).length > 5, PATIENCE_MS);
+        const keys = await measureKeys(screen);
+        say('nobody types');
+        const pid = pidOf(command);
+        screen.takeTraffic();
+        const before = cpuSeconds(pid);
+        await sleep(seconds * 1000);
+        const { bytes, frames } = screen.takeTraffic();
+        return {
+          figures: {
+            keyToPaintP50Ms: quantile(keys, 0.5),
+            keyToPaintP99Ms: quantile(keys, 0.99),
+            bareP99Ms: quantile(bare, 0.99),
+            bareBusyP50Ms: quantile(busy, 0.5),
+            bareBusyP99Ms: quantile(busy, 0.99),
+            ratioToBareBusyP99: quantile(keys, 0.99) / quantile(busy, 0.99),
+            idleCores: (cpuSeconds(pid) - before) / seconds,
+            framesPerS: frames / seconds,
+            bytesPerFrame: frames === 0 ? null : bytes / frames,
+          },
+          conditions: { ...SIZE, keys: KEYS, seconds, run: 'demo, at full speed' },
+        };
+      });
+    } finally {
+      lab('stop', run);
+      rmSync(runs, { recursive: true, force: true });
+    }
+  },
+};
+
+async function withScreen<T>(
+  command: readonly string[],
+  work: (screen: TmuxScreen) => Promise<T>,
+): Promise<T> {
+  const screen = new TmuxScreen(command, SIZE);
+  try {
+    return await work(screen);
+  } finally {
+    screen.close();
+  }
+}
+
+/** ms from each of many presses of j and k to the pointer in its new row. */
+async function measureKeys(screen: TmuxScreen): Promise<number[]> {
+  const random = createRandom(1);
+  await screen.until((rows) => pointerRow(rows) >= 0, PATIENCE_MS);
+  const taken: number[] = [];
+  for (let key = 0; key < KEYS; key++) {
+    await sleep(PAUSE.least + random.next() * (PAUSE.most - PAUSE.least));
+    const from = pointerRow(screen.rows);
+    const by = key % 2 === 0 ? 1 : -1;
+    const pressed = performance.now();
+    screen.type(by === 1 ? 'j' : 'k');
+    taken.push((await screen.until((rows) => pointerRow(rows) === from + by, PATIENCE_MS)) - pressed);
+  }
+  return taken;
+}
+
+function pointerRow(rows: readonly string[]): number {
+  return rows.findIndex((row) => row.startsWith('›'));
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+}
+
+/** The process that has this command line. */
+function pidOf(command: readonly string[]): number {
+  const table = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' });
+  const line = table
+    .split('\n')
+    .find((row) => row.trim().endsWith(command.slice(1).join(' ')) && !row.includes('tmux'));
+  return Number(line?.trim().split(' ')[0]);
+}
+
+/** User and system time of a process, from fields 14 and 15 of /proc/PID/stat. */
+function cpuSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
+}
