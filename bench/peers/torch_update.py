@@ -84,8 +84,14 @@ class Policy(nn.Module):
         share = is_word / is_word.sum(-1, keepdim=True).clamp(min=1).sqrt()
         shares = torch.stack((share, share * self.ramp), 2)
         pooled = torch.matmul(shares, self.embedding(tokens))
-        _, last = self.gru(pooled.view(batch, sentences, -1))
-        state = last[0]
+        # The GRU passes over sentences without words. A stable sort brings the others to the front; the state behind the
+        # last of them is the one that counts. That is faster here than packing the sequences.
+        is_padding = is_word.amax(-1) == 0
+        order = torch.sort(is_padding.int(), dim=1, stable=True)[1]
+        read = pooled.view(batch, sentences, -1)
+        states, _ = self.gru(read.gather(1, order.unsqueeze(-1).expand_as(read)))
+        last = (sentences - is_padding.sum(1) - 1).clamp(min=0)
+        state = states[torch.arange(batch), last]
 
         slots, features = candidates.shape[1:]
         # The sum of each candidate's embeddings, without all of them in memory at once.

@@ -11,7 +11,10 @@ import { syncDirectory } from '../store/atomic-file.ts';
 import { curriculumStateSchema } from './curriculum.ts';
 import type { TrainerSnapshot } from './trainer-link.ts';
 
-const CHECKPOINT_FORMAT = 1;
+/** Policies of format 1 read lines in another order, and padding too: their weights would act differently. */
+const CHECKPOINT_FORMAT = 2;
+
+const formatSchema = z.object({ format: z.int() });
 
 const scheduleTimeSchema = z.object({ minutes: z.number(), steps: z.number() });
 
@@ -153,8 +156,12 @@ function checkpointName(iteration: number): string {
 function readCheckpoint(path: string): Checkpoint {
   let stored: StoredState;
   try {
-    stored = stateSchema.parse(JSON.parse(readFileSync(join(path, 'state.json'), 'utf8')));
+    const content: unknown = JSON.parse(readFileSync(join(path, 'state.json'), 'utf8'));
+    const { format } = formatSchema.parse(content);
+    if (format !== CHECKPOINT_FORMAT) throw ofAnotherLab(path, format);
+    stored = stateSchema.parse(content);
   } catch (thrown) {
+    if (thrown instanceof LabError) throw thrown;
     throw corrupt(join(path, 'state.json'), errorText(thrown).split('\n')[0] ?? '', thrown);
   }
   const { files, format: _format, ...state } = stored;
@@ -182,6 +189,13 @@ function readPart(path: string, expected: { bytes: number; sha256: string }): Ui
 
 function describe(data: Uint8Array): { bytes: number; sha256: string } {
   return { bytes: data.byteLength, sha256: createHash('sha256').update(data).digest('hex') };
+}
+
+function ofAnotherLab(path: string, format: number): LabError {
+  return new LabError('checkpoint-corrupt', {
+    message: `checkpoint ${path} has format ${format}, and this lab reads ${CHECKPOINT_FORMAT}: its policy reads observations in another way`,
+    hint: 'go on with the lab that wrote it, or begin a new run; the episodes of the old one can be read as ever',
+  });
 }
 
 function corrupt(path: string, found: string, cause?: unknown): LabError {

@@ -31,22 +31,25 @@ export class InferenceBatch {
   readonly #arrays: ObservationArrays;
   /** [capacity, A] */
   readonly #mask: Int32Array | Float32Array;
+  /** Of each row, the number of its slot. */
+  readonly #readers: Int32Array;
 
   constructor(spec: PolicySpec, layout: ActionLayout, capacity: number) {
     this.#spec = spec;
     this.#layout = layout;
     this.#arrays = createObservationArrays(spec, capacity);
+    this.#readers = new Int32Array(capacity);
     this.#mask = this.#arrays.mask ?? new Float32Array(capacity * layout.size);
   }
 
   /** Asks the policy about every slot's observation, and lets each act. A slot whose observation is bad fails alone. */
-  async run(slots: readonly Slot[], policy: Policy, policyVersion: number): Promise<BatchTimes> {
+  async run(slots: readonly Slot[], policy: Pick<Policy, 'run'>, policyVersion: number): Promise<BatchTimes> {
     const started = performance.now();
     const encoded = this.#encode(slots);
     const n = encoded.length;
     const encodedAt = performance.now();
     if (n === 0) return { steps: 0, encodeMs: encodedAt - started, inferenceMs: 0, stepMs: 0 };
-    const { logProbabilities, values } = await policy.run(n, this.#arrays);
+    const { logProbabilities, values } = await policy.run(n, this.#arrays, this.#readers.subarray(0, n));
     const answeredAt = performance.now();
     let steps = 0;
     for (let row = 0; row < n; row++) {
@@ -72,6 +75,7 @@ export class InferenceBatch {
     for (const slot of slots) {
       try {
         encodeSight(this.#spec, this.#layout, slot, this.#arrays, encoded.length);
+        this.#readers[encoded.length] = slot.index;
         encoded.push(slot);
       } catch (thrown) {
         slot.fail('env_crash', errorText(thrown));

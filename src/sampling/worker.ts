@@ -65,7 +65,7 @@ export class SamplingWorker {
   readonly #options: WorkerOptions;
   readonly #policy: Policy;
   /** The same by whole blocks of rows, with a look at the clock after each answer: what slots do then has that time. */
-  readonly #asked: Policy;
+  readonly #asked: Pick<Policy, 'run'>;
   readonly #window: BatchWindow;
   /** Most observations in one call. */
   readonly #capacity: number;
@@ -109,7 +109,9 @@ export class SamplingWorker {
     const { slots, slice, batch, limits, lockstep } = settings;
     this.#options = options;
     this.#policy = policy;
-    this.#asked = { ...policy, run: async (rows, observations) => await this.#ask(rows, observations) };
+    this.#asked = {
+      run: async (rows, observations, readers) => await this.#ask(rows, observations, readers),
+    };
     this.#capacity = Math.min(slice, slots);
     // In lockstep nothing may depend on a clock.
     const bounds = lockstep === true ? NEVER_WAIT : (batch ?? NEVER_WAIT);
@@ -338,8 +340,8 @@ export class SamplingWorker {
     }
   }
 
-  async #ask(...[rows, observations]: Parameters<Policy['run']>): ReturnType<Policy['run']> {
-    const answer = await this.#policy.run(wholeBlocks(rows), observations);
+  async #ask(...[rows, observations, readers]: Parameters<Policy['run']>): ReturnType<Policy['run']> {
+    const answer = await this.#policy.run(wholeBlocks(rows), observations, readers);
     this.#clock.tick();
     return answer;
   }

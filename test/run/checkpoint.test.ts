@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -98,6 +98,15 @@ describe('checkpoints', () => {
     write(20);
     writeFileSync(join(directory, 'it-00000020', 'state.json'), '{"format":');
     expect(() => loadCheckpoint(directory)).toThrow(/state\.json is damaged/u);
+  });
+
+  it('one of a lab whose policies read in another way is refused, and the reason said', () => {
+    write(20);
+    const state = join(directory, 'it-00000020', 'state.json');
+    writeFileSync(state, readFileSync(state, 'utf8').replace('"format":2', '"format":1'));
+    expect(() => loadCheckpoint(directory)).toThrow(
+      /it-00000020 has format 1, and this lab reads 2: its policy reads observations in another way/u,
+    );
   });
 
   it('a run without any begins anew', () => {

@@ -185,10 +185,10 @@ test('300 episodes of the Workbench are what they have always been', async () =>
   expect(total(episodes, ({ summary }) => summary.tools.calls)).toBeGreaterThan(50);
   expect(total(episodes, ({ summary }) => summary.tools.failed)).toBeGreaterThan(10);
   expect(countsDigest(episodes)).toMatchInlineSnapshot(
-    `"557df51484eecec58aff6e14fdec972f22cd2cdf58dd734749e58dbcb0d0b3d9"`,
+    `"90d449cdc81f8a9581746a6ebaf373e1977cc06251d4f145f096891e05bfca47"`,
   );
   expect(digest(episodes)).toMatchInlineSnapshot(
-    `"76f80c4f1692574cec512c5fd966e5fff4a743a1b071280fca4a2a73ff9e3b60"`,
+    `"7426841a1b33a7a2ac68ba799906a5955865bbf2f7cefec6705bb5b923e5298c"`,
   );
 });
 

@@ -76,7 +76,7 @@ export function observationFile(
 function textEncoding(spec: TextPolicySpec): object {
   const { vocabulary, sentences, taskSentences, tokens } = spec;
   return {
-    algorithm: { name: 'hashed-words', version: 1 },
+    algorithm: { name: 'hashed-words', version: 2 },
     sizes: { vocabulary, sentences, taskSentences, tokens, candidateTokens: CANDIDATE_TOKENS },
     words: {
       lowerCase: 'Unicode, without a locale',

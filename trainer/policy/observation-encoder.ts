@@ -119,12 +119,17 @@ export class ObservationEncoder {
     copyRow(reader.tasks.tokens, task * taskWidth, { out, at: start, width: taskWidth });
     this.#markTask(task);
     const first = this.#firstShown(lines.length);
-    let at = end - (lines.length - first) * tokens;
-    if (taskEnd < at) out.fill(0, taskEnd, at);
+    const oldest = end - (lines.length - first) * tokens;
+    if (taskEnd < oldest) out.fill(0, taskEnd, oldest);
+    // Line 1, while it is shown, stands behind the newest: see `encodeObservation`.
+    const turned = first === 1 ? 2 : first;
+    let at = oldest;
     for (let i = first; i < lines.length; i++) {
       const line = this.#readLate(lines[i] ?? '', i, memory);
-      copyRow(reader.lines.tokens, line * tokens, { out, at, width: tokens });
-      at += tokens;
+      const place = i < turned ? end - tokens : at;
+      copyRow(reader.lines.tokens, line * tokens, { out, at: place, width: tokens });
+      if (i >= turned) at += tokens;
+      // The oldest first, so that the newest mark stays.
       this.#markLate(line, lines.length - 1 - i);
     }
   }

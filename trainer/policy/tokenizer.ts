@@ -13,7 +13,9 @@ const encoders = new WeakMap<TextPolicySpec, ObservationEncoder>();
  * Writes an observation as hashed tokens into row `row` of a batch; every element of the row is written.
  *
  * Words are lower-cased runs of letters and digits, hashed into 1 … vocabulary − 1; 0 is padding. Line 0, the task, goes on
- * over the first `taskSentences` sentences; the newest of the other lines fill the rest, the newest last.
+ * over the first `taskSentences` sentences; the newest of the other lines fill the rest, the newest last, but for line 1: while
+ * it is among them it stands behind the newest. It is the screen where an environment has one, and changes at each step, while
+ * the turns before it stay: a sampler goes on reading from them.
  *
  * A candidate is described by its own text and kind, the two words to its left where it first occurs in the task, the two
  * words left of its most recent occurrence in the other lines shown, and that line's age. Each feature is hashed together

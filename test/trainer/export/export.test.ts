@@ -116,7 +116,7 @@ describe('a text policy', () => {
       expectClose([got.value], [wanted.value]);
     }
     // Otherwise a constant would pass.
-    expect(file.algorithm).toEqual({ name: 'hashed-words', version: 1 });
+    expect(file.algorithm).toEqual({ name: 'hashed-words', version: 2 });
     expect(file.origin).toEqual(ORIGIN);
   });
 

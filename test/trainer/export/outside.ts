@@ -150,7 +150,10 @@ class Tokenizer {
       const ids = words.map((word) => 1 + (this.#hash(word) % (vocabulary - 1)));
       return [...ids, ...Array.from({ length: length - ids.length }, () => 0)];
     };
-    const shown = this.#shown(lines);
+    const oldestFirst = this.#shown(lines);
+    // Line 1 stands last while it is shown.
+    const isWhole = oldestFirst.length === Math.max(0, lines.length - 1);
+    const shown = isWhole ? [...oldestFirst.slice(1), ...oldestFirst.slice(0, 1)] : oldestFirst;
     const gap = sentences - taskSentences - shown.length;
     return [
       ...row(lines[0] ?? '', taskSentences * tokens),

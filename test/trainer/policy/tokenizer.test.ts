@@ -57,6 +57,14 @@ describe('sentences', () => {
     expect(full[2]).toEqual(encode(observe(['task', 'two'])).sentences[3]);
   });
 
+  test('line 1 stands behind the newest while it is shown', () => {
+    const alone = (line: string): number[] | undefined => encode(observe(['task', line])).sentences[3];
+    const { sentences } = encode(observe(['task', 'screen', 'turn']));
+    expect(sentences.slice(2)).toEqual([alone('turn'), alone('screen')]);
+    const later = encode(observe(['task', 'screen', 'turn', 'next'])).sentences;
+    expect(later.slice(2)).toEqual([alone('turn'), alone('next')]);
+  });
+
   test('an observation without lines is all padding', () => {
     expect(encode(observe([])).sentences.flat()).toEqual(Array.from({ length: 16 }, () => 0));
   });
