@@ -6,10 +6,10 @@ import { deriveSeed } from '../src/domain/random.ts';
 import type { Catalog } from '../src/domain/task.ts';
 import { spawnChild } from '../src/hosts/spawn.ts';
 import { connect } from '../src/protocol/connection.ts';
+import { fromWorkerMessages } from '../src/protocol/episode-message.ts';
 import type { Attachments } from '../src/protocol/frame.ts';
 import {
   type FromWorker,
-  fromWorkerSchema,
   type ToWorker,
   type WorkerReport,
   type WorkerSettings,
@@ -102,7 +102,7 @@ export async function driveWorker(
   const connection = connect<FromWorker, ToWorker>({
     input: child.stdout,
     output: child.stdin,
-    schema: fromWorkerSchema,
+    schema: fromWorkerMessages,
     onMessage: (message, attachments) => {
       if (message.type === 'hello') connection.send({ type: 'start', settings });
       if (message.type === 'ready') {

@@ -4,7 +4,7 @@ import { episodeIdSchema, episodeSequence } from '../../src/domain/id.ts';
 import { parseFilter } from '../../src/store/filter.ts';
 import { openRunReader } from '../../src/store/queries.ts';
 import type { RunPaths } from '../../src/store/run-directory.ts';
-import { scanSegment, segmentNumbers } from '../../src/store/segment.ts';
+import { partsOf, scanSegment, segmentNumbers } from '../../src/store/segment.ts';
 
 /** What a run that has come to rest has stored. */
 export interface RunCount {
@@ -43,22 +43,24 @@ export function countRun(paths: RunPaths): RunCount {
   for (const number of segmentNumbers(paths.segments)) {
     for (const stretch of scanSegment(paths.segments, number)) {
       if (stretch.type === 'damage') damaged++;
-      if (stretch.type === 'damage' || stretch.record.kind !== 'episode') continue;
-      const { id, phase, trust, attempt, failure } = headerSchema.parse(stretch.record.header);
-      const sequence = episodeSequence(id);
-      if (sequence >= seen.length) seen = grown(seen, sequence);
-      dispatched = Math.max(dispatched, sequence);
-      if (seen[sequence] === 1) {
-        duplicated++;
-        continue;
+      const records = stretch.type === 'damage' ? [] : partsOf(stretch.record);
+      for (const record of records.filter(({ kind }) => kind === 'episode')) {
+        const { id, phase, trust, attempt, failure } = headerSchema.parse(record.header);
+        const sequence = episodeSequence(id);
+        if (sequence >= seen.length) seen = grown(seen, sequence);
+        dispatched = Math.max(dispatched, sequence);
+        if (seen[sequence] === 1) {
+          duplicated++;
+          continue;
+        }
+        seen[sequence] = 1;
+        stored++;
+        again += Number(attempt > 1);
+        training += Number(phase === 'train');
+        voidEpisodes += Number(phase === 'train' && trust === 'void');
+        const outcome = failure ?? 'success';
+        byOutcome[outcome] = (byOutcome[outcome] ?? 0) + 1;
       }
-      seen[sequence] = 1;
-      stored++;
-      again += Number(attempt > 1);
-      training += Number(phase === 'train');
-      voidEpisodes += Number(phase === 'train' && trust === 'void');
-      const outcome = failure ?? 'success';
-      byOutcome[outcome] = (byOutcome[outcome] ?? 0) + 1;
     }
   }
   return {

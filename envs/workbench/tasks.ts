@@ -27,25 +27,39 @@ export const WORKBENCH_CATALOG: Catalog = {
   families: FAMILIES.map(({ name }) => ({ name, train: COUNTS.train, heldOut: COUNTS.held_out })),
 };
 
-/** Scenarios of the tasks made here, so that only tasks from elsewhere have to be validated. */
-const known = new WeakMap<object, Scenario>();
+/** A task with the scenario that its params are. */
+interface Made {
+  readonly task: Task;
+  readonly scenario: Scenario;
+}
+
+/**
+ * The scenario of the newest task made here: only tasks from elsewhere, or from before, have to be validated. A weak map of all
+ * of them would take longer than making a task.
+ */
+let newest: { readonly params: Task['params']; readonly scenario: Scenario } | null = null;
 
 /** By bits: 1 reading, 2 chained. */
 const TAGS: readonly (readonly string[])[] = [[], ['reading'], ['chained'], ['reading', 'chained']];
 
 /** Held-out tasks made so far, by their formatted references: every evaluation takes the same ones. */
-const heldOut = new Map<string, Task>();
+const heldOut = new Map<string, Made>();
 
 /** Generates the task that a reference names: always the same one. Throws `environment-invalid` if there is none. */
 export function createTask(ref: TaskRef): Task {
-  if (ref.split === 'train') return generateTask(ref);
+  if (ref.split === 'train') return take(generateTask(ref));
   const key = formatTaskRef(ref);
-  const task = heldOut.get(key) ?? generateTask(ref);
-  heldOut.set(key, task);
+  const made = heldOut.get(key) ?? generateTask(ref);
+  heldOut.set(key, made);
+  return take(made);
+}
+
+function take({ task, scenario }: Made): Task {
+  newest = { params: task.params, scenario };
   return task;
 }
 
-function generateTask(ref: TaskRef): Task {
+function generateTask(ref: TaskRef): Made {
   const family = findFamily(ref);
   if (ref.index >= COUNTS[ref.split]) {
     throw new LabError('environment-invalid', {
@@ -56,9 +70,10 @@ function generateTask(ref: TaskRef): Task {
   const seed = taskSeed(ref);
   const random = createRandom(seed);
   const { text, scenario } = family.assign(random, createNameSource(VOCABULARY[ref.split], random));
-  const params = { ...scenario };
-  known.set(params, scenario);
-  return { ...ref, seed, difficulty: family.difficulty, tags: tagsOf(scenario), text, params };
+  const { env, split, index } = ref;
+  const { name, difficulty } = family;
+  const [tags, params] = [tagsOf(scenario), { ...scenario }];
+  return { task: { env, family: name, split, index, seed, difficulty, tags, text, params }, scenario };
 }
 
 /** `reading`: files have to be read first. `chained`: more than one run of a tool. */
@@ -68,8 +83,7 @@ function tagsOf({ reads, jobs }: Scenario): readonly string[] {
 
 /** The scenario in a task's params. Throws `environment-invalid` if they are not a Workbench scenario. */
 export function scenarioOf(task: Task): Scenario {
-  const scenario = known.get(task.params);
-  if (scenario !== undefined) return scenario;
+  if (newest?.params === task.params) return newest.scenario;
   const parsed = scenarioSchema.safeParse(task.params);
   if (parsed.success) return parsed.data;
   throw new LabError('environment-invalid', {

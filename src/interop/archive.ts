@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
+import { z } from 'zod';
 import { type EpisodeSummary, episodeSummarySchema } from '../domain/episode.ts';
 import { LabError } from '../domain/error.ts';
 import {
@@ -12,7 +13,16 @@ import {
 } from '../store/archive-files.ts';
 import { type EndedStore, withEndedRun } from '../store/ended-run.ts';
 import type { RunPaths } from '../store/run-directory.ts';
-import { type RecordPlace, scanFile, scanSegment, segmentNumbers } from '../store/segment.ts';
+import {
+  encodeEpisodes,
+  inflateBody,
+  partsOf,
+  type RecordPlace,
+  type StoredRecord,
+  scanFile,
+  scanSegment,
+  segmentNumbers,
+} from '../store/segment.ts';
 import { storeError } from '../store/store-error.ts';
 import { FileOutput } from './byte-output.ts';
 import { episodeColumns } from './episode-tables.ts';
@@ -39,7 +49,7 @@ const BAND = 100;
 
 interface Archived {
   readonly summary: EpisodeSummary;
-  /** The whole record, as it stood in the segment. */
+  /** A whole record: the one that stood in the segment, or its own if that was of several episodes. */
   readonly record: Uint8Array;
 }
 
@@ -87,11 +97,21 @@ function readEpisodes(store: EndedStore, segments: string, number: number): Arch
   for (const stretch of scanSegment(segments, number)) {
     if (stretch.type === 'damage') return null;
     const { record, offset, bytes } = stretch;
-    if (record.kind !== 'episode') continue;
-    const summary = episodeSummarySchema.parse(record.header);
-    if (store.isAt(summary.id, { segment: number, offset })) found.push({ summary, record: bytes });
+    for (const part of partsOf(record)) {
+      if (part.kind !== 'episode') continue;
+      const summary = episodeSummarySchema.parse(part.header);
+      if (!store.isAt(summary.id, { segment: number, offset })) continue;
+      found.push({ summary, record: part === record ? bytes : recordOfItsOwn(part) });
+    }
   }
   return found;
+}
+
+/** Of an episode that stood in a group. */
+function recordOfItsOwn(part: StoredRecord): Buffer {
+  return Buffer.concat(
+    encodeEpisodes([{ header: z.looseObject({}).parse(part.header), body: inflateBody(part) }]).chunks,
+  );
 }
 
 function bandsOf(episodes: readonly Archived[]): Archived[][] {

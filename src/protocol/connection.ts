@@ -7,7 +7,7 @@ export interface ConnectionOptions<Incoming> {
   readonly input: Readable;
   readonly output: Writable;
   /** Validates every incoming message. */
-  readonly schema: z.ZodType<Incoming>;
+  readonly schema: Pick<z.ZodType<Incoming>, 'safeParse'>;
   readonly onMessage: (message: Incoming, attachments: Attachments) => void;
   /** The peer's stream ended or failed; called once. `error` is set when it sent something invalid. */
   readonly onClose: (error: LabError | null) => void;

@@ -28,18 +28,21 @@ export function encodeFrame(message: object, attachments: Attachments = {}): Uin
   const lengths: [string, number][] = [];
   const chunks: Uint8Array[] = [];
   let total = 4;
-  for (const [name, bytes] of Object.entries(attachments)) {
-    lengths.push([name, bytes.byteLength]);
-    total += bytes.byteLength;
-    const last = chunks.at(-1);
-    if (last !== undefined && adjoin(last, bytes)) {
-      chunks[chunks.length - 1] = new Uint8Array(
-        last.buffer,
-        last.byteOffset,
-        last.byteLength + bytes.byteLength,
-      );
-    } else chunks.push(bytes);
+  // The stretch of memory that is not among the chunks yet: its first bytes, and where it ends.
+  let [first, end]: [Uint8Array | null, number] = [null, 0];
+  for (const name in attachments) {
+    const bytes = attachments[name];
+    if (bytes === undefined) continue;
+    const { byteLength, byteOffset } = bytes;
+    lengths.push([name, byteLength]);
+    total += byteLength;
+    if (first === null || first.buffer !== bytes.buffer || byteOffset !== end) {
+      if (first !== null) chunks.push(stretch(first, end));
+      first = bytes;
+    }
+    end = byteOffset + byteLength;
   }
+  if (first !== null) chunks.push(stretch(first, end));
   const header = JSON.stringify({ message, attachments: lengths });
   const headerLength = Buffer.byteLength(header);
   const head = Buffer.allocUnsafe(8 + headerLength);
@@ -49,8 +52,11 @@ export function encodeFrame(message: object, attachments: Attachments = {}): Uin
   return [head, ...chunks];
 }
 
-function adjoin(first: Uint8Array, second: Uint8Array): boolean {
-  return first.buffer === second.buffer && first.byteOffset + first.byteLength === second.byteOffset;
+/** Memory from where `first` begins to `end`. */
+function stretch(first: Uint8Array, end: number): Uint8Array {
+  const { byteOffset, byteLength } = first;
+  if (byteOffset + byteLength === end) return first;
+  return new Uint8Array(first.buffer, byteOffset, end - byteOffset);
 }
 
 /** Cuts a stream of bytes into frames. Throws `protocol-invalid` on anything that is not one. */

@@ -22,7 +22,7 @@ export interface ChildLinkOptions<Incoming> {
   readonly index: number;
   readonly host: HostSpec;
   readonly restart: RestartPolicy;
-  readonly schema: z.ZodType<Incoming>;
+  readonly schema: Pick<z.ZodType<Incoming>, 'safeParse'>;
   /** The child is up and speaks our version: tell it what to do. */
   readonly onHello: () => void;
   readonly onMessage: (message: Incoming, attachments: Attachments) => void;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { errorText, errorWithHint, LabError } from '../domain/error.ts';
-import type { KnobChange, RunEvent, RunManifest } from '../domain/run.ts';
+import { type KnobChange, RUN_FORMAT, type RunEvent, type RunManifest } from '../domain/run.ts';
 import type { ControlRequest } from '../protocol/control.ts';
 import { openRunStore, type RunStore } from '../store/index-writer.ts';
 import { setPin } from '../store/pins.ts';
@@ -33,7 +33,8 @@ function log(line: string): void {
 
 async function main(): Promise<void> {
   const lock = lockRun(paths);
-  const manifest: RunManifest = { ...readManifest(paths), pid: process.pid };
+  // A run of an older lab is gone on with in the format of this one.
+  const manifest: RunManifest = { ...readManifest(paths), format: RUN_FORMAT, pid: process.pid };
   try {
     await work(manifest);
   } finally {

@@ -3,11 +3,11 @@ import type { HostSpec } from '../domain/host.ts';
 import type { Batching, WorkerSlots } from '../domain/pipeline.ts';
 import type { ChildStatus } from '../domain/run.ts';
 import type { Catalog } from '../domain/task.ts';
+import { fromWorkerMessages } from '../protocol/episode-message.ts';
 import type { Attachments } from '../protocol/frame.ts';
 import { type LifelineNews, parseLifelineNews } from '../protocol/lifeline.ts';
 import {
   type FromWorker,
-  fromWorkerSchema,
   type ToWorker,
   type WorkerReport,
   type WorkerSettings,
@@ -241,7 +241,7 @@ export class WorkerPool {
         index,
         host,
         restart: options.restart,
-        schema: fromWorkerSchema,
+        schema: fromWorkerMessages,
         onHello: () => member.link.send({ type: 'start', settings }),
         onMessage: (message, attachments) => this.#receive(options, member, message, attachments),
         onStderr: (line) => {

@@ -18,43 +18,58 @@ export interface SampleRow {
   readonly policyVersion: number;
 }
 
-const ARRAYS = { u8: Uint8Array, u16: Uint16Array, f32: Float32Array } as const;
-type ObservationColumn = InstanceType<(typeof ARRAYS)[keyof typeof ARRAYS]>;
+/** A tensor of the samples in the memory of a step. */
+interface Place {
+  readonly name: string;
+  /** Byte in a step's memory at which it begins, and bytes that it has there. */
+  readonly start: number;
+  readonly bytes: number;
+}
 
-/** The tensors of so many steps; those of the observation in the order of `observationTensors`. */
-interface Columns {
-  readonly memory: Buffer;
-  /** Where each tensor begins in it, and how many bytes of it are one step's, in the order in which they are sent. */
-  readonly places: readonly { readonly name: string; readonly start: number; readonly bytes: number }[];
-  readonly observations: readonly ObservationColumn[];
-  readonly actions: Uint16Array;
-  readonly logProbabilities: Float32Array;
-  readonly values: Float32Array;
-  readonly rewards: Float32Array;
-  readonly versions: Uint32Array;
+/** How a step lies in memory: the same for all slots of a worker. */
+interface StepLayout {
+  /** Bytes of a step: a multiple of 4. */
+  readonly stride: number;
+  /** In the order in which they are sent. */
+  readonly places: readonly Place[];
+  readonly observations: readonly (ObservationTensor & { readonly start: number })[];
+  readonly logProbabilities: number;
+  readonly action: number;
+  readonly value: number;
+  readonly reward: number;
+  readonly version: number;
 }
 
 /** Steps that there is room for at first. */
 const INITIAL_STEPS = 8;
 
+const layouts = new WeakMap<PolicySpec, StepLayout>();
+
 /**
- * The trainer's tensors of one episode, filled step by step; reused by the slot for the next episode. Room is made as it is
- * needed: with thousands of slots, room for the longest episode in each would be most of the memory.
+ * The trainer's tensors of one episode, filled step by step; reused by the slot for the next episode. All of a step stands
+ * together, so that a step, whose slot's memory is in no cache by then, touches few lines of it; the tensors are put together
+ * at the end. Room is made as it is needed: with thousands of slots, room for the longest episode in each would be most of the
+ * memory.
  */
 export class SampleBuffer {
   readonly #maxSteps: number;
-  readonly #tensors: readonly ObservationTensor[];
   readonly #size: number;
-  #columns: Columns;
+  readonly #layout: StepLayout;
   #room: number;
   #length = 0;
+  #bytes: Uint8Array;
+  #words: Uint16Array;
+  #floats: Float32Array;
 
   constructor(spec: PolicySpec, layout: ActionLayout, maxSteps: number) {
     this.#maxSteps = maxSteps;
-    this.#tensors = observationTensors(spec);
     this.#size = layout.size;
+    this.#layout = layouts.get(spec) ?? layOut(spec, layout.size);
+    layouts.set(spec, this.#layout);
     this.#room = Math.min(INITIAL_STEPS, maxSteps);
-    this.#columns = this.#createColumns(this.#room);
+    this.#bytes = new Uint8Array(this.#room * this.#layout.stride);
+    this.#words = new Uint16Array(this.#bytes.buffer);
+    this.#floats = new Float32Array(this.#bytes.buffer);
   }
 
   clear(): void {
@@ -63,98 +78,80 @@ export class SampleBuffer {
 
   push({ row, observations, logProbabilities, action, value, policyVersion }: SampleRow): void {
     if (this.#length === this.#room) this.#grow();
-    const step = this.#length++;
-    const columns = this.#columns;
-    for (let i = 0; i < this.#tensors.length; i++) {
-      const tensor = this.#tensors[i];
-      const given = tensor === undefined ? undefined : observations[tensor.name];
-      if (tensor === undefined || given === undefined) continue;
-      const { width } = tensor;
-      columns.observations[i]?.set(given.subarray(row * width, (row + 1) * width), step * width);
+    const layout = this.#layout;
+    const base = this.#length++ * layout.stride;
+    for (const { name, element, width, start } of layout.observations) {
+      const given = observations[name]?.subarray(row * width, (row + 1) * width);
+      if (given === undefined) continue;
+      if (element === 'u16') this.#words.set(given, (base + start) >> 1);
+      else if (element === 'f32') this.#floats.set(given, (base + start) >> 2);
+      else this.#bytes.set(given, base + start);
     }
     const size = this.#size;
-    columns.logProbabilities.set(logProbabilities.subarray(row * size, (row + 1) * size), step * size);
-    columns.actions[step] = action;
-    columns.values[step] = value;
-    columns.versions[step] = policyVersion;
+    const floats = this.#floats;
+    const from = row * size;
+    const to = (base + layout.logProbabilities) >> 2;
+    for (let i = 0; i < size; i++) floats[to + i] = logProbabilities[from + i] ?? 0;
+    this.#words[(base + layout.action) >> 1] = action;
+    floats[(base + layout.value) >> 2] = value;
+    const version = (base + layout.version) >> 1;
+    this.#words[version] = policyVersion;
+    this.#words[version + 1] = policyVersion >>> 16;
   }
 
   /** The reward of the step that was pushed last. */
   setReward(reward: number): void {
-    this.#columns.rewards[this.#length - 1] = reward;
+    const { stride, reward: start } = this.#layout;
+    this.#floats[((this.#length - 1) * stride + start) >> 2] = reward;
   }
 
   /** Copies of the filled parts, ready to send: views of one piece of memory. */
   tensors(): Attachments {
-    const { memory, places } = this.#columns;
+    const { stride, places } = this.#layout;
+    const steps = this.#length;
     let total = 0;
-    for (const { bytes } of places) total += bytes * this.#length;
+    for (const { bytes } of places) total += bytes * steps;
     const copy = Buffer.allocUnsafe(total);
     const parts: Record<string, Uint8Array> = {};
     let at = 0;
     for (const { name, start, bytes } of places) {
-      const filled = bytes * this.#length;
-      memory.copy(copy, at, start, start + filled);
-      parts[name] = new Uint8Array(copy.buffer, copy.byteOffset + at, filled);
-      at += filled;
+      parts[name] = new Uint8Array(copy.buffer, copy.byteOffset + at, bytes * steps);
+      for (let step = 0; step < steps; step++, at += bytes) {
+        const from = step * stride + start;
+        if (bytes > FEW_BYTES) copy.set(this.#bytes.subarray(from, from + bytes), at);
+        else for (let i = 0; i < bytes; i++) copy[at + i] = this.#bytes[from + i] ?? 0;
+      }
     }
     return parts;
   }
 
-  /** All in one piece of memory: a step then touches few of its pages. */
-  #createColumns(steps: number): Columns {
-    const floats = 4 * steps;
-    let bytes = floats * (this.#size + 3) + roundUp(2 * steps);
-    for (const { element, width } of this.#tensors)
-      bytes += roundUp(ARRAYS[element].BYTES_PER_ELEMENT * steps * width);
-    const memory = new ArrayBuffer(bytes);
-    const places: Columns['places'][number][] = [];
-    let at = 0;
-    const next = (name: string, bytesOfStep: number): number => {
-      const start = at;
-      places.push({ name, start, bytes: bytesOfStep });
-      at += roundUp(bytesOfStep * steps);
-      return start;
-    };
-    const observations = this.#tensors.map(({ name, element, width, bytes: bytesOfStep }) => {
-      return new ARRAYS[element](memory, next(name, bytesOfStep), steps * width);
-    });
-    const actions = new Uint16Array(memory, next('actions', 2), steps);
-    const logProbabilities = new Float32Array(
-      memory,
-      next('logProbabilities', 4 * this.#size),
-      steps * this.#size,
-    );
-    const values = new Float32Array(memory, next('values', 4), steps);
-    const rewards = new Float32Array(memory, next('rewards', 4), steps);
-    const versions = new Uint32Array(memory, next('versions', 4), steps);
-    return {
-      memory: Buffer.from(memory),
-      places,
-      observations,
-      actions,
-      logProbabilities,
-      values,
-      rewards,
-      versions,
-    };
-  }
-
   #grow(): void {
-    const [before, room] = [this.#columns, Math.min(2 * this.#room, this.#maxSteps)];
-    const after = this.#createColumns(room);
-    for (const [i, column] of before.observations.entries()) after.observations[i]?.set(column);
-    after.actions.set(before.actions);
-    after.logProbabilities.set(before.logProbabilities);
-    after.values.set(before.values);
-    after.rewards.set(before.rewards);
-    after.versions.set(before.versions);
-    this.#columns = after;
-    this.#room = room;
+    const before = this.#bytes;
+    this.#room = Math.min(2 * this.#room, this.#maxSteps);
+    this.#bytes = new Uint8Array(this.#room * this.#layout.stride);
+    this.#bytes.set(before);
+    this.#words = new Uint16Array(this.#bytes.buffer);
+    this.#floats = new Float32Array(this.#bytes.buffer);
   }
 }
 
-/** To the next place where any element may begin. */
-function roundUp(bytes: number): number {
-  return Math.ceil(bytes / 4) * 4;
+/** To copy so few is faster one by one. */
+const FEW_BYTES = 32;
+
+function layOut(spec: PolicySpec, actions: number): StepLayout {
+  const places: Place[] = [];
+  let at = 0;
+  const place = (name: string, bytes: number): number => {
+    const start = at;
+    places.push({ name, start, bytes });
+    at += Math.ceil(bytes / 4) * 4;
+    return start;
+  };
+  const observations = observationTensors(spec).map((tensor) => ({
+    ...tensor,
+    start: place(tensor.name, tensor.bytes),
+  }));
+  const [action, logProbabilities] = [place('actions', 2), place('logProbabilities', 4 * actions)];
+  const [value, reward, version] = [place('values', 4), place('rewards', 4), place('versions', 4)];
+  return { stride: at, places, observations, logProbabilities, action, value, reward, version };
 }

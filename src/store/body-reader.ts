@@ -1,8 +1,11 @@
+import { z } from 'zod';
 import { LabError } from '../domain/error.ts';
 import { archivePathOf } from './archive-files.ts';
 import { describeKept } from './retention.ts';
 import { isBeingReplaced } from './rewrite.ts';
-import { type RecordPlace, readRecord, readRecordAt, type StoredRecord } from './segment.ts';
+import { partsOf, type RecordPlace, readRecord, readRecordAt, type StoredRecord } from './segment.ts';
+
+const named = z.looseObject({ id: z.string() });
 
 /** A rewritten segment takes the old one's place within this many looks, PATIENCE_MS apart. */
 const LOOKS = 20;
@@ -17,13 +20,19 @@ export function readEpisodeRecord(directory: string, id: string, find: () => Rec
     const place = find();
     if (place.length === 0) throw dropped(id);
     try {
-      if (place.segment < 0) return readRecordAt(archivePathOf(directory, -place.segment), place);
-      return readRecord(directory, place);
+      if (place.segment < 0)
+        return ofEpisode(id, readRecordAt(archivePathOf(directory, -place.segment), place));
+      return ofEpisode(id, readRecord(directory, place));
     } catch (thrown) {
       if (look === LOOKS || !hasMoved(directory, place, find)) throw thrown;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PATIENCE_MS);
     }
   }
+}
+
+/** Of a group the part that is the episode's; any other record as it is. */
+function ofEpisode(id: string, record: StoredRecord): StoredRecord {
+  return partsOf(record).find(({ header }) => named.safeParse(header).data?.id === id) ?? record;
 }
 
 function hasMoved(directory: string, place: RecordPlace, find: () => RecordPlace): boolean {

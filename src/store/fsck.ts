@@ -10,7 +10,7 @@ import { openDatabase, openDatabaseReadOnly } from './database.ts';
 import { reconcile } from './reconcile.ts';
 import { hasUnsettledRewrites, readStubs, settleRewrites } from './rewrite.ts';
 import { lockRun, type RunPaths } from './run-directory.ts';
-import { scanSegment, segmentName, segmentNumbers } from './segment.ts';
+import { partsOf, scanSegment, segmentName, segmentNumbers } from './segment.ts';
 import { storeError } from './store-error.ts';
 import { checkText, type TextReport } from './text-repair.ts';
 
@@ -94,10 +94,12 @@ function checkSegment(paths: RunPaths, number: number, sequences: Set<number>): 
     if (stretch.record.kind === 'stubs') {
       for (const { id } of readStubs(stretch.record)) sequences.add(episodeSequence(id));
     }
-    if (stretch.record.kind !== 'episode') continue;
-    episodes += 1;
-    const header = episodeHeaderSchema.safeParse(stretch.record.header);
-    if (header.success) sequences.add(episodeSequence(header.data.id));
+    for (const { kind, header } of partsOf(stretch.record)) {
+      if (kind !== 'episode') continue;
+      episodes += 1;
+      const parsed = episodeHeaderSchema.safeParse(header);
+      if (parsed.success) sequences.add(episodeSequence(parsed.data.id));
+    }
   }
   const name = segmentName(number);
   return { name, bytes: statSync(join(paths.segments, name)).size, records, episodes, damage };

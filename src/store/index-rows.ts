@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { type EpisodeSummary, episodeSummarySchema } from '../domain/episode.ts';
+import { episodeSequence } from '../domain/id.ts';
 import {
   type Evaluation,
   evaluationSchema,
@@ -26,6 +27,8 @@ export type LogEntry =
 export interface IndexRows {
   /** False when an episode of that id is there already; nothing is changed then. */
   episode(summary: EpisodeSummary, place: RecordPlace): boolean;
+  /** The record of an episode that was added is so long. */
+  setLength(id: EpisodeSummary['id'], length: number): void;
   entry(entry: LogEntry): void;
   /** Adds the row of a record read from a segment. Throws what zod or SQLite throw when it is not as agreed. */
   record(record: StoredRecord, place: RecordPlace): boolean;
@@ -47,6 +50,7 @@ export function prepareIndexRows(database: Database.Database, blockRows?: number
   );
   const insertEvent = database.prepare('INSERT INTO events (event) VALUES (?)');
   const insertKnobChange = database.prepare('INSERT INTO knob_changes (change) VALUES (?)');
+  const setLength = database.prepare('UPDATE episodes SET length = ? WHERE sequence = ?');
   const setIndexed = database.prepare(
     `INSERT INTO segments (number, indexed_bytes) VALUES (?, ?)
      ON CONFLICT (number) DO UPDATE SET indexed_bytes = excluded.indexed_bytes`,
@@ -75,22 +79,25 @@ export function prepareIndexRows(database: Database.Database, blockRows?: number
         break;
     }
   };
-  return {
+  const rows: IndexRows = {
     episode,
+    setLength: (id, length) => void setLength.run(length, episodeSequence(id)),
     entry,
     record: (stored, place) => {
-      const { kind, header } = stored;
+      const { kind, header, parts } = stored;
+      if (parts !== undefined) return parts.filter((part) => rows.record(part, place)).length > 0;
       // Length 0 says that the steps were dropped.
       if (kind === 'stubs') {
         return readStubs(stored).filter((summary) => episode(summary, { ...place, length: 0 })).length > 0;
       }
-      if (kind === 'episode') return episode(episodeSummarySchema.parse(header), place);
+      if (kind === 'episode' || kind === 'group') return episode(episodeSummarySchema.parse(header), place);
       entry(parseEntry(kind, header));
       return true;
     },
     indexedTo: (segment, bytes) => void setIndexed.run(segment, bytes),
     undone: () => blocks.forget(),
   };
+  return rows;
 }
 
 /** Checks an entry against its schema: a NaN would become null in JSON and be unreadable ever after. */

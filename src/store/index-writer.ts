@@ -14,9 +14,11 @@ import {
 import { openDatabase } from './database.ts';
 import { type IndexRows, type LogEntry, parseEntry, prepareIndexRows } from './index-rows.ts';
 import { reconcile, type StoreRepair } from './reconcile.ts';
+import { groupsOf } from './record-group.ts';
 import type { RunPaths } from './run-directory.ts';
 import {
   type EncodedRecord,
+  encodeEpisodes,
   encodeRecord,
   SEGMENT_BYTES,
   SegmentAppender,
@@ -113,18 +115,22 @@ class SegmentedStore implements RunStore {
   }
 
   appendEpisodes(batch: readonly FinishedEpisode[]): void {
-    const records = batch.map(({ summary, body }) => encodeRecord('episode', summary, body));
+    const given = batch.map(({ summary, body }) => ({ header: summary, body }));
+    const groups = groupsOf(given).map((episodes) => ({ episodes, record: encodeEpisodes(episodes) }));
+    const records = groups.map(({ record }) => record);
     let totals = this.#totals;
     this.#commit(records, (segment, start) => {
       const written: EncodedRecord[] = [];
       let offset = start;
-      for (const [position, { summary }] of batch.entries()) {
-        const record = records[position];
-        if (record === undefined) continue;
-        if (!this.#rows.episode(summary, { segment, offset, length: record.length })) continue;
-        written.push(record);
-        offset += record.length;
-        totals = addEpisode(totals, summary);
+      for (const { episodes, record } of groups) {
+        const added = episodes.filter(({ header }) =>
+          this.#rows.episode(header, { segment, offset, length: record.length }),
+        );
+        for (const { header } of added) totals = addEpisode(totals, header);
+        if (added.length === 0) continue;
+        const kept = added.length === episodes.length ? record : this.#withoutKnown(added);
+        written.push(kept);
+        offset += kept.length;
       }
       return written;
     });
@@ -166,6 +172,13 @@ class SegmentedStore implements RunStore {
       if (report !== null) return report;
     }
     return null;
+  }
+
+  /** The record of those of a group that were not stored before; sent again after a crash, as few are. */
+  #withoutKnown(added: readonly { header: EpisodeSummary; body: Uint8Array }[]): EncodedRecord {
+    const record = encodeEpisodes(added);
+    for (const { header } of added) this.#rows.setLength(header.id, record.length);
+    return record;
   }
 
   sync(): void {

@@ -7,18 +7,25 @@ import { indexArchive } from './archive-files.ts';
 import { rebuildBlocks } from './columns/block-writer.ts';
 import { prepareIndexRows } from './index-rows.ts';
 import { settleRewrites } from './rewrite.ts';
-import { type ScannedStretch, scanSegment, segmentName, segmentNumbers } from './segment.ts';
+import {
+  partsOf,
+  type ScannedStretch,
+  type StoredRecord,
+  scanSegment,
+  segmentName,
+  segmentNumbers,
+} from './segment.ts';
 
 /** What had to be put right between segments and index. All zero after a clean end. */
 export interface StoreRepair {
-  /** Records found in segments that the index lacked. */
+  /** Episodes and other records found in segments that the index lacked. */
   readonly reindexed: number;
   /** Index rows whose bytes are gone. */
   readonly dropped: number;
   /** Half-written records cut off the end of the newest segment, and their bytes. */
   readonly torn: number;
   readonly tornBytes: number;
-  /** Damaged stretches, and records that are not as agreed, passed over among the records not yet indexed. */
+  /** Damaged stretches, and episodes and records that are not as agreed, passed over among the records not yet indexed. */
   readonly damaged: number;
 }
 
@@ -82,7 +89,7 @@ function reconcileSegment(
     } else if (stretch.type === 'damage') {
       tally.damaged += 1;
     } else if (stretch.offset >= indexed) {
-      count(tally, addRecord(rows, number, stretch));
+      for (const record of partsOf(stretch.record)) count(tally, addRecord(rows, number, record, stretch));
     }
   }
   rows.indexedTo(number, end);
@@ -93,11 +100,11 @@ type Added = 'added' | 'known' | 'refused';
 function addRecord(
   rows: ReturnType<typeof prepareIndexRows>,
   segment: number,
-  stretch: Extract<ScannedStretch, { type: 'record' }>,
+  record: StoredRecord,
+  { offset, length }: Pick<ScannedStretch, 'offset' | 'length'>,
 ): Added {
   try {
-    const place = { segment, offset: stretch.offset, length: stretch.length };
-    return rows.record(stretch.record, place) ? 'added' : 'known';
+    return rows.record(record, { segment, offset, length }) ? 'added' : 'known';
   } catch (thrown) {
     // A record that breaks the agreed shape, or the index's rules, must not keep the rest from being read.
     if (isRefusal(thrown)) return 'refused';

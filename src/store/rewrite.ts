@@ -5,11 +5,15 @@ import type Database from 'better-sqlite3';
 import { z } from 'zod';
 import { type EpisodeSummary, episodeSummarySchema } from '../domain/episode.ts';
 import { LabError } from '../domain/error.ts';
-import { episodeSequence } from '../domain/id.ts';
+import { type EpisodeId, episodeIdSchema, episodeSequence } from '../domain/id.ts';
 import { syncDirectory } from './atomic-file.ts';
+import { GROUP_BYTES, groupsOf, packedBytes } from './record-group.ts';
 import {
+  encodeEpisodes,
   encodeRecord,
   inflateBody,
+  partsIn,
+  partsOf,
   type RecordPlace,
   type StoredRecord,
   scanSegment,
@@ -20,8 +24,8 @@ import {
 const ENDINGS = { writing: '.writing', ready: '.ready' } as const;
 /** Summaries without steps are stored so many together: a tenth of what they take one by one. */
 const STUBS_TOGETHER = 256;
-/** Records between two breaths. */
-const BREATH = 200;
+/** Records between two breaths; each may be of ten episodes and more. */
+const BREATH = 40;
 
 /** What becomes of an episode: it stays, its steps are dropped, or it is somewhere else now. */
 export type Fate = 'keep' | 'drop' | RecordPlace;
@@ -47,6 +51,8 @@ export interface RewriteOptions {
 }
 
 interface Draft {
+  /** Kept episodes whose record is not: they become records together. */
+  loose: { readonly header: { readonly id: EpisodeId }; readonly body: Buffer }[];
   readonly chunks: Uint8Array[];
   readonly places: Map<number, RecordPlace>;
   readonly tally: { kept: number; dropped: number; moved: number };
@@ -54,7 +60,8 @@ interface Draft {
 }
 
 /**
- * Writes a closed segment anew without the steps, or the episodes, that are not to stay in it; all else is copied byte by byte.
+ * Writes a closed segment anew without the steps, or the episodes, that are not to stay in it; all else is copied byte by byte,
+ * but for groups of which a part stays.
  * Crash-safe: the new file is written beside the old one, forced to the disk and read back; then its places are committed to
  * the index, and then it is renamed. `settleRewrites` finishes or forgets what a crash left between. Others have the thread
  * until then; from the last `isRight` to the renaming they have not. Null when given up, when it would save too little, or when
@@ -136,18 +143,22 @@ export function settleRewrites(database: Database.Database, directory: string): 
 }
 
 const stubsSchema = z.array(episodeSummarySchema);
+const headerSchema = z.looseObject({ id: episodeIdSchema });
 
 /** The summaries in a record of kind `stubs`: episodes whose steps were dropped. Throws what zod throws. */
 export function readStubs(record: StoredRecord): EpisodeSummary[] {
   return stubsSchema.parse(JSON.parse(inflateBody(record).toString('utf8')));
 }
 
-/** A record to copy, and the episodes in it. */
+/** A record that counts. */
 interface Found {
-  readonly kind: StoredRecord['kind'];
   readonly offset: number;
   readonly length: number;
-  readonly episodes: readonly EpisodeSummary[];
+  /** Episodes that have their steps in it, and those that have not. */
+  readonly whole: readonly EpisodeSummary[];
+  readonly stubs: readonly EpisodeSummary[];
+  /** There are episodes in it that count elsewhere. */
+  readonly hasTwins: boolean;
 }
 
 /** All records of a segment that count, or null where it is damaged, or the wish to go on is gone. */
@@ -167,21 +178,16 @@ async function readSegment(
     if (seen % BREATH === 0 && !(await breathe())) return null;
     if (stretch.type === 'damage') return null;
     const { record, offset, length } = stretch;
-    const episodes = episodesOf(record);
-    const [only] = episodes;
+    const episodes = partsOf(record)
+      .filter(({ kind }) => kind === 'episode')
+      .map(({ header }) => episodeSummarySchema.parse(header));
     // One that was sent twice has its row, and its steps, elsewhere.
-    const isTwin =
-      record.kind === 'episode' &&
-      only !== undefined &&
-      placed.get(episodeSequence(only.id), number) !== offset;
-    if (!isTwin) found.push({ kind: record.kind, offset, length, episodes });
+    const whole = episodes.filter(({ id }) => placed.get(episodeSequence(id), number) === offset);
+    const stubs = record.kind === 'stubs' ? readStubs(record) : [];
+    if (episodes.length > 0 && whole.length === 0) continue;
+    found.push({ offset, length, whole, stubs, hasTwins: whole.length < episodes.length });
   }
   return found;
-}
-
-function episodesOf(record: StoredRecord): EpisodeSummary[] {
-  if (record.kind === 'stubs') return readStubs(record);
-  return record.kind === 'episode' ? [episodeSummarySchema.parse(record.header)] : [];
 }
 
 /** Null when the wish to go on is gone. */
@@ -192,29 +198,65 @@ async function draftSegment(
   { decide, breathe }: RewriteOptions,
 ): Promise<Draft | null> {
   const bytes = await readFile(join(directory, segmentName(number)));
-  const whole = found.filter(({ kind }) => kind === 'episode').flatMap(({ episodes }) => episodes);
-  const fateOf = decide(whole);
-  const draft: Draft = { chunks: [], places: new Map(), tally: { kept: 0, dropped: 0, moved: 0 }, size: 0 };
+  const fateOf = decide(found.flatMap(({ whole }) => whole));
+  const draft: Draft = {
+    loose: [],
+    chunks: [],
+    places: new Map(),
+    tally: { kept: 0, dropped: 0, moved: 0 },
+    size: 0,
+  };
   let stubs: EpisodeSummary[] = [];
-  for (const [index, { kind, offset, length, episodes }] of found.entries()) {
+  for (const [index, record] of found.entries()) {
     if (index % BREATH === BREATH - 1 && !(await breathe())) return null;
-    const [only] = episodes;
-    const fate = kind === 'episode' && only !== undefined ? fateOf(only) : 'keep';
-    if (fate === 'drop') {
-      stubs.push(...episodes);
-    } else if (fate === 'keep') {
-      for (const { id } of episodes) {
-        const kept = { segment: number, offset: draft.size, length: kind === 'stubs' ? 0 : length };
-        draft.places.set(episodeSequence(id), kept);
-      }
-      append(draft, bytes.subarray(offset, offset + length));
-    } else for (const { id } of episodes) draft.places.set(episodeSequence(id), fate);
-    if (kind === 'episode')
+    for (const { id } of record.stubs)
+      draft.places.set(episodeSequence(id), { segment: number, offset: draft.size, length: 0 });
+    const kept: EpisodeSummary[] = [];
+    for (const episode of record.whole) {
+      const fate = fateOf(episode);
+      if (fate === 'keep') kept.push(episode);
+      else if (fate === 'drop') stubs.push(episode);
+      else draft.places.set(episodeSequence(episode.id), fate);
       draft.tally[fate === 'keep' ? 'kept' : fate === 'drop' ? 'dropped' : 'moved'] += 1;
-    if (stubs.length === STUBS_TOGETHER) stubs = addStubs(draft, number, stubs);
+    }
+    if (kept.length > 0 || record.whole.length === 0) keep(draft, number, { bytes, record, kept });
+    if (stubs.length >= STUBS_TOGETHER) stubs = addStubs(draft, number, stubs);
   }
   addStubs(draft, number, stubs);
+  addLoose(draft, number);
   return draft;
+}
+
+/** Copies a record; of one of which only some episodes are kept, those become loose. */
+function keep(
+  draft: Draft,
+  segment: number,
+  { bytes, record, kept }: { bytes: Buffer; record: Found; kept: readonly EpisodeSummary[] },
+): void {
+  const { offset, length, whole, hasTwins } = record;
+  const copied = bytes.subarray(offset, offset + length);
+  if (kept.length === whole.length && !hasTwins) {
+    for (const { id } of kept) draft.places.set(episodeSequence(id), { segment, offset: draft.size, length });
+    append(draft, copied);
+    return;
+  }
+  const ids = new Set<string>(kept.map(({ id }) => id));
+  for (const part of partsIn(copied)) {
+    const header = headerSchema.parse(part.header);
+    if (ids.has(header.id)) draft.loose.push({ header, body: inflateBody(part) });
+  }
+  if (packedBytes(draft.loose) >= GROUP_BYTES) addLoose(draft, segment);
+}
+
+/** Makes records of the loose episodes. */
+function addLoose(draft: Draft, segment: number): void {
+  for (const group of groupsOf(draft.loose)) {
+    const { chunks, length } = encodeEpisodes(group);
+    for (const { header } of group)
+      draft.places.set(episodeSequence(header.id), { segment, offset: draft.size, length });
+    for (const chunk of chunks) append(draft, chunk);
+  }
+  draft.loose = [];
 }
 
 function append(draft: Draft, bytes: Uint8Array): void {

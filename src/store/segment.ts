@@ -14,6 +14,7 @@ import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { errorText, LabError, systemErrorCode } from '../domain/error.ts';
 import { keysOf } from '../domain/table.ts';
 import { syncDirectory } from './atomic-file.ts';
+import { type GroupedEpisode, packGroup, payloadBytes, unpackGroup } from './record-group.ts';
 
 /** A segment is closed, and the next one begun, before it would grow past this. */
 export const SEGMENT_BYTES = 64 * 1024 * 1024;
@@ -27,10 +28,12 @@ export function segmentBytesWithin(budgetGiB: number | null): number {
 /**
  * Kinds of records, and the byte that tells them. A segment holds records one after the other, little endian:
  * `ALR` · kind byte · u32 header length · u32 body length · u32 CRC-32 of all the rest · header (UTF-8 JSON) · body
- * (raw deflate; empty for all kinds but episodes and `stubs`, the summaries of episodes whose steps were dropped).
+ * (raw deflate; empty for all kinds but episodes, `group`, several episodes in one, and `stubs`, the summaries of episodes
+ * whose steps were dropped).
  */
 const KIND_BYTES = {
   episode: 0x65,
+  group: 0x67,
   stubs: 0x73,
   iteration: 0x69,
   evaluation: 0x76,
@@ -82,11 +85,15 @@ export type ScannedStretch =
       readonly reachesEnd: boolean;
     };
 
-/** A record whose checksum is right. `body` is still deflated. */
+/** A record whose checksum is right. */
 export interface StoredRecord {
   readonly kind: RecordKind;
   readonly header: unknown;
+  /** Still deflated, but of an episode that was taken out of a group. */
   readonly body: Uint8Array;
+  readonly isInflated?: boolean;
+  /** The episodes of a group, each as if it were a record. */
+  readonly parts?: readonly StoredRecord[];
 }
 
 /** `000001.seg`. */
@@ -122,8 +129,30 @@ function deflate(body: Uint8Array): Uint8Array {
   return deflateRawSync(body, body.byteLength <= SMALL_BODY_BYTES ? SMALL_DEFLATE : DEFLATE);
 }
 
+/** Makes one record of some episodes, in this order; of a single one a record of its own. There is one at least. */
+export function encodeEpisodes(episodes: readonly GroupedEpisode[]): EncodedRecord {
+  const [only] = episodes;
+  if (episodes.length === 1 && only !== undefined) return encodeRecord('episode', only.header, only.body);
+  const { header, payload } = packGroup(episodes);
+  return encodeRecord('group', header, payload);
+}
+
+/** The record, or the episodes of a group as if each were one. */
+export function partsOf(record: StoredRecord): readonly StoredRecord[] {
+  return record.parts ?? [record];
+}
+
+/** The same of a record's bytes. Throws `segment-corrupt` when they are none. */
+export function partsIn(bytes: Buffer): readonly StoredRecord[] {
+  const record = wholeRecord(bytes);
+  if (record === null) throw corrupt(`${bytes.byteLength} bytes that are not a whole record`);
+  return partsOf(record);
+}
+
 /** The body as it was given to `encodeRecord`. Throws `segment-corrupt` when it cannot be unpacked. */
 export function inflateBody(record: StoredRecord): Buffer {
+  if (record.isInflated === true)
+    return Buffer.from(record.body.buffer, record.body.byteOffset, record.body.byteLength);
   try {
     return inflateRawSync(record.body, { maxOutputLength: MAX_BODY_BYTES });
   } catch (thrown) {
@@ -151,8 +180,7 @@ export function readRecordAt(path: string, place: Omit<RecordPlace, 'segment'>):
   } catch (thrown) {
     throw corrupt(`${where}: ${errorText(thrown)}`, thrown);
   }
-  const length = recordLength(bytes, 0);
-  const record = read === place.length && length === place.length ? decodeRecord(bytes, 0, length) : null;
+  const record = read === place.length ? wholeRecord(bytes) : null;
   if (record === null) throw corrupt(`${where}: ${place.length} bytes that are not a whole record`);
   return record;
 }
@@ -296,6 +324,12 @@ function recordLength(bytes: Buffer, offset: number): number | null {
   return offset + length <= bytes.byteLength ? length : null;
 }
 
+/** Null unless they are one. */
+function wholeRecord(bytes: Buffer): StoredRecord | null {
+  const { byteLength } = bytes;
+  return recordLength(bytes, 0) === byteLength ? decodeRecord(bytes, 0, byteLength) : null;
+}
+
 function decodeRecord(bytes: Buffer, offset: number, length: number): StoredRecord | null {
   const prefix = bytes.subarray(offset, offset + PREFIX_BYTES);
   const bodyOffset = offset + PREFIX_BYTES + prefix.readUInt32LE(4);
@@ -304,11 +338,24 @@ function decodeRecord(bytes: Buffer, offset: number, length: number): StoredReco
   const kind = keysOf(KIND_BYTES).find((name) => KIND_BYTES[name] === prefix[3]);
   if (kind === undefined || checksum(prefix, head, body) !== prefix.readUInt32LE(12)) return null;
   try {
-    return { kind, header: JSON.parse(head.toString('utf8')), body };
+    const header: unknown = JSON.parse(head.toString('utf8'));
+    return kind === 'group' ? decodeGroup(header, body) : { kind, header, body };
   } catch {
     // Right checksum, no JSON: not written by us, so damage like any other.
     return null;
   }
+}
+
+/** Throws for what is no group, or null. */
+function decodeGroup(header: unknown, body: Uint8Array): StoredRecord | null {
+  const bytes = payloadBytes(header);
+  if (bytes === null || bytes > MAX_BODY_BYTES) return null;
+  const payload = inflateRawSync(body, { maxOutputLength: Math.max(1, bytes) });
+  if (payload.byteLength !== bytes) return null;
+  const parts = unpackGroup(header, payload).map((episode): StoredRecord => {
+    return { kind: 'episode', ...episode, isInflated: true };
+  });
+  return { kind: 'group', header, body, parts };
 }
 
 function nextRecord(bytes: Buffer, from: number): number | null {

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemErrorCode } from '../domain/error.ts';
-import { scanSegment, segmentName, segmentNumbers } from './segment.ts';
+import { partsOf, scanSegment, segmentName, segmentNumbers } from './segment.ts';
 import type { TextState } from './text-database.ts';
 import { documentOf, type TextDocument } from './text-document.ts';
 import { foldText, lineHas, type Phrase } from './text-words.ts';
@@ -65,9 +65,11 @@ export class TextTail {
       // Half written: it is whole at the next look.
       if (stretch.type === 'damage' && stretch.reachesEnd) break;
       this.#read = { segment: number, offset: stretch.offset + stretch.length };
-      const document = stretch.type === 'record' ? documentOf(stretch.record) : null;
-      if (document !== null)
-        this.#documents.push(tailDocument({ segment: number, offset: stretch.offset }, document));
+      for (const record of stretch.type === 'record' ? partsOf(stretch.record) : []) {
+        const document = documentOf(record);
+        if (document !== null)
+          this.#documents.push(tailDocument({ segment: number, offset: stretch.offset }, document));
+      }
     }
   }
 }

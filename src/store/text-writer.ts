@@ -3,6 +3,7 @@ import { LabError } from '../domain/error.ts';
 import { isBeingReplaced } from './rewrite.ts';
 import type { RunPaths } from './run-directory.ts';
 import {
+  partsOf,
   type RecordPlace,
   readRecordAt,
   type ScannedStretch,
@@ -139,7 +140,8 @@ export class TextIndexWriter {
       this.#archivedBytes -= archived.place.length;
       const record = readArchived(archived);
       const document = record === null ? null : documentOf(record, this.#isKnown);
-      if (document !== null) this.#add(document, archived.place, this.#state.end);
+      if (document !== null) this.#add(document, archived.place);
+      this.#commitFull();
     }
     return true;
   }
@@ -166,18 +168,25 @@ export class TextIndexWriter {
   #take(segment: number, stretch: ScannedStretch): void {
     const { offset, length } = stretch;
     const end = { segment, offset: offset + length };
-    const document = stretch.type === 'record' ? documentOf(stretch.record, this.#isKnown) : null;
-    if (document === null) this.#moveTo(end);
-    else this.#add(document, { segment, offset, length }, end);
+    this.#moveTo(end);
+    for (const record of stretch.type === 'record' ? partsOf(stretch.record) : []) {
+      const document = documentOf(record, this.#isKnown);
+      if (document !== null) this.#add(document, { segment, offset, length });
+    }
+    this.#commitFull();
   }
 
-  #add(document: TextDocument, place: RecordPlace, end: Place): void {
+  #add(document: TextDocument, place: RecordPlace): void {
     this.#begin();
     this.#index(document);
     const { sequence, startedAt } = document;
     const documents = this.#state.documents + 1;
-    this.#state = { documents, end, last: { sequence, startedAt, ...place } };
+    this.#state = { ...this.#state, documents, last: { sequence, startedAt, ...place } };
     if (documents % BLOCK === 0) this.#closeBlock();
+  }
+
+  /** Never between the episodes of one record: how far the index is, it says by records. */
+  #commitFull(): void {
     if (this.pending >= MOST_PENDING) this.commit();
   }
 

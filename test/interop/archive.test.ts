@@ -77,7 +77,7 @@ describe('an archived run', () => {
     const before = segmentBytes();
     const report = await archive();
     expect(report).toMatchObject({ episodes: EPISODES, damaged: [] });
-    expect(segmentBytes()).toBeLessThan(before / 10);
+    expect(segmentBytes()).toBeLessThan(before / 5);
     expectAllReadable();
     expect(checkRun(paths, { repair: false })).toMatchObject({ episodes: EPISODES, indexProblem: null });
   });

@@ -53,7 +53,7 @@ interface Kept {
 function keptRun(success: boolean): Kept {
   runNumber += 1;
   const paths = runs.run(`keeper-${runNumber}`);
-  const store = openRunStore(paths, { segmentBytes: 20_000 });
+  const store = openRunStore(paths, { segmentBytes: 7_000 });
   const ending = { success, failure: success ? null : ('gave_up' as const) };
   for (let first = 1; first <= 200; first += 20) {
     store.appendEpisodes(

@@ -37,7 +37,7 @@ const options = (changes: Partial<CompactionOptions> = {}): CompactionOptions =>
 });
 
 function fill(paths: RunPaths): void {
-  const store = openRunStore(paths, { segmentBytes: 30_000 });
+  const store = openRunStore(paths, { segmentBytes: 12_000 });
   for (let first = 1; first <= EPISODES; first += 20) {
     store.appendEpisodes(
       Array.from({ length: 20 }, (_, index) =>
@@ -105,7 +105,7 @@ describe('compaction', () => {
       expect([task.family, task.split, success]).toEqual(['solved', 'train', true]);
     }
     expect(reports.reduce((sum, report) => sum + report.dropped, 0)).toBe(dropped.size);
-    expect(segmentBytes(paths)).toBeLessThan(before * 0.7);
+    expect(segmentBytes(paths)).toBeLessThan(before * 0.75);
     expect(checkRun(paths, { repair: false })).toMatchObject(sound);
   });
 

@@ -213,7 +213,7 @@ describe('an index of version 1', () => {
     expectAnswers(reader, paths);
     resumed.close();
     reader.close();
-    expect(tableRows(paths, 'PRAGMA user_version')).toBe(2);
+    expect(tableRows(paths, 'PRAGMA user_version')).toBe(3);
     expect(tableRows(paths, 'SELECT count(*) FROM episode_tail')).toBe(90);
     expect(checkRun(paths, { repair: false }).indexProblem).toBeNull();
   });

@@ -15,10 +15,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EpisodeSummary } from '../../src/domain/episode.ts';
 import { FAILURE_TYPES } from '../../src/domain/failure.ts';
 import { parseFilter } from '../../src/store/filter.ts';
-import { openRunStore } from '../../src/store/index-writer.ts';
+import { checkRun } from '../../src/store/fsck.ts';
+import { type FinishedEpisode, openRunStore } from '../../src/store/index-writer.ts';
 import { openRunReader } from '../../src/store/queries.ts';
 import type { RunPaths } from '../../src/store/run-directory.ts';
-import { encodeRecord, segmentName, segmentNumbers } from '../../src/store/segment.ts';
+import { encodeRecord, partsIn, scanSegment, segmentName, segmentNumbers } from '../../src/store/segment.ts';
 import {
   bodyOf,
   finished,
@@ -64,6 +65,12 @@ function ids(first: number, last: number): string[] {
   return Array.from({ length: last - first + 1 }, (_, index) => `e${first + index}`);
 }
 
+function batch(first: number, last: number): FinishedEpisode[] {
+  return Array.from({ length: last - first + 1 }, (_, index) =>
+    finished(summaryOf(first + index), bodyOf(3, first + index)),
+  );
+}
+
 describe('append', () => {
   it('keeps every field of an episode and its body', () => {
     const summary = summaryOf(12, {
@@ -93,6 +100,30 @@ describe('append', () => {
     expect(statSync(segment()).size).toBe(size);
     opened.close();
     expect(storedIds()).toEqual(['e1']);
+  });
+
+  it('of a batch that is stored already in part, writes the rest, which is found', () => {
+    const opened = openRunStore(paths);
+    opened.appendEpisodes(batch(4, 6));
+    opened.appendEpisodes(batch(1, 9));
+    const size = statSync(segment()).size;
+    opened.appendEpisodes(batch(2, 8));
+    expect(statSync(segment()).size).toBe(size);
+    opened.appendEpisodes(batch(8, 90));
+    opened.close();
+    expect(storedIds()).toEqual(ids(1, 90));
+    const reader = openRunReader(paths);
+    for (const n of [1, 5, 9, 10, 90]) expect(reader.episode(`e${n}`).body).toEqual(bodyOf(3, n));
+    reader.close();
+    expect(checkRun(paths, { repair: false, text: false })).toMatchObject({
+      episodes: 90,
+      indexProblem: null,
+    });
+    rmSync(paths.database);
+    const again = openRunStore(paths);
+    expect(again.repair).toEqual({ ...NOTHING_TO_REPAIR, reindexed: 90 });
+    again.close();
+    expect(storedIds()).toEqual(ids(1, 90));
   });
 
   it('counts training episodes, and remembers the totals over a reopening', () => {
@@ -337,6 +368,25 @@ describe('a damaged run', () => {
     expect(opened.repair).toEqual({ ...NOTHING_TO_REPAIR, reindexed: 8, damaged: 1 });
     opened.close();
     expect(storedIds()).toHaveLength(8);
+  });
+
+  it('of episodes stored together a flipped byte costs those of their record, and no others', () => {
+    const opened = openRunStore(paths);
+    opened.appendEpisodes(batch(1, 100));
+    opened.close();
+    const bytes = readFileSync(segment());
+    const records = [...scanSegment(paths.segments, 1)];
+    expect(records.length).toBeGreaterThan(3);
+    expect(records.length).toBeLessThan(50);
+    const hit = records.find(({ offset, length }) => offset + length > bytes.byteLength / 2)!;
+    const lost = partsIn(bytes.subarray(hit.offset, hit.offset + hit.length)).length;
+    bytes[Math.floor(bytes.byteLength / 2)]! ^= 1;
+    writeFileSync(segment(), bytes);
+    rmSync(paths.database);
+    const again = openRunStore(paths);
+    expect(again.repair).toEqual({ ...NOTHING_TO_REPAIR, reindexed: 100 - lost, damaged: 1 });
+    again.close();
+    expect(storedIds()).toHaveLength(100 - lost);
   });
 
   it('a record of a shape that is not agreed is passed over', () => {

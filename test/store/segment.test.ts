@@ -4,8 +4,12 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
+  type EncodedRecord,
+  encodeEpisodes,
   encodeRecord,
   inflateBody,
+  partsIn,
+  partsOf,
   readRecord,
   type ScannedStretch,
   SegmentAppender,
@@ -42,6 +46,12 @@ function scan(): ScannedStretch[] {
 
 function headersOf(stretches: readonly ScannedStretch[]): unknown[] {
   return stretches.flatMap((stretch) => (stretch.type === 'record' ? [stretch.record.header] : []));
+}
+
+function partHeaders(stretches: readonly ScannedStretch[]): unknown[] {
+  return stretches.flatMap((stretch) =>
+    stretch.type === 'record' ? partsOf(stretch.record).map(({ header }) => header) : [],
+  );
 }
 
 it('what is encoded is read back, in order, by scanning and by place', () => {
@@ -126,6 +136,65 @@ it('a record that is short, changed or missing is refused by name', () => {
   expect(() => readRecord(directory, place)).toThrow(expect.objectContaining(corrupt));
   rmSync(join(directory, '000001.seg'));
   expect(() => readRecord(directory, place)).toThrow(/ENOENT/u);
+});
+
+const episodes = fc.array(
+  fc.record({ header: fc.dictionary(fc.string(), fc.string()), body: fc.uint8Array({ maxLength: 200 }) }),
+  { minLength: 1, maxLength: 8 },
+);
+
+it('episodes of one record are read back, in order, each by itself', () => {
+  fc.assert(
+    fc.property(episodes, (list) => {
+      const { chunks, length } = encodeEpisodes(list);
+      const bytes = Buffer.concat(chunks);
+      write(bytes);
+      const parts = partsOf(readRecord(directory, { segment: 1, offset: 0, length }));
+      expect(parts.map(({ kind, header }) => ({ kind, header }))).toEqual(
+        list.map(({ header }) => ({ kind: 'episode', header: JSON.parse(JSON.stringify(header)) })),
+      );
+      expect(parts.map((part) => [...inflateBody(part)])).toEqual(list.map(({ body }) => [...body]));
+      expect(partsIn(bytes)).toEqual(parts);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+function group(first: number): EncodedRecord {
+  return encodeEpisodes(
+    [0, 1, 2].map((n) => ({ header: { id: `e${first + n}` }, body: Buffer.from('y'.repeat(9 + n)) })),
+  );
+}
+
+it('any one changed byte, or the last ones cut off, lose the episodes of one record and no others', () => {
+  const groups = [group(1), group(4), group(7)];
+  const bytes = Buffer.concat(groups.flatMap(({ chunks }) => chunks));
+  const lengths = groups.map(({ length }) => length);
+  for (let at = 0; at < bytes.byteLength; at++) {
+    const hit = at < lengths[0]! ? 0 : at < lengths[0]! + lengths[1]! ? 1 : 2;
+    const left = [1, 2, 3, 4, 5, 6, 7, 8, 9].filter((n) => Math.floor((n - 1) / 3) !== hit);
+    const changed = Buffer.from(bytes);
+    changed[at]! ^= 0x41;
+    write(changed);
+    expect(partHeaders(scan()), `byte ${at}`).toEqual(left.map((n) => ({ id: `e${n}` })));
+    write(bytes.subarray(0, at));
+    expect(partHeaders(scan()), `cut at ${at}`).toEqual(
+      left.filter((n) => n <= hit * 3).map((n) => ({ id: `e${n}` })),
+    );
+  }
+});
+
+it.each([
+  ['of fewer bytes than it says', [['e1', 2, 6]], '{}12345'],
+  ['of more bytes', [['e1', 2, 4]], '{}12345'],
+  ['with a header that is no JSON', [['e1', 2, 5]], '{x12345'],
+  ['of nothing', [], ''],
+  ['of no list', 'e1', '{}'],
+])('a group %s is damage, though its checksum is right', (_, list, payload) => {
+  const bytes = Buffer.concat(encodeRecord('group', { episodes: list }, Buffer.from(payload)).chunks);
+  write(bytes);
+  expect(scan()).toMatchObject([{ type: 'damage', reachesEnd: true }]);
+  expect(() => partsIn(bytes)).toThrow(expect.objectContaining({ code: 'segment-corrupt' }));
 });
 
 it('a body that does not unpack is refused', () => {

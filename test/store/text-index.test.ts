@@ -362,10 +362,7 @@ describe('an index that is', () => {
 });
 
 it('a damaged record is passed over, with all that follows it found', () => {
-  storeAll(
-    Array.from({ length: 30 }, (_, n): Told => ({ sequence: n + 1, lines: [`line ${n} here`] })),
-    2 ** 20,
-  );
+  for (let n = 0; n < 30; n++) storeAll([{ sequence: n + 1, lines: [`line ${n} here`] }], 2 ** 20);
   const file = `${paths.segments}/000001.seg`;
   const bytes = readFileSync(file);
   const at = Math.floor(bytes.byteLength / 2);

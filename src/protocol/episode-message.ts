@@ -1,0 +1,121 @@
+import type { z } from 'zod';
+import { ACTION_MODES, type EpisodeSummary, PHASES, type StageTimes } from '../domain/episode.ts';
+import { BEHAVIOUR_NAMES, FAILURE_STAGES, FAILURE_TYPES } from '../domain/failure.ts';
+import { REWARD_TRUSTS } from '../domain/reward.ts';
+import { SPLITS, type TaskRef } from '../domain/task.ts';
+import type { ToolCount, ToolStatistics } from '../domain/tool.ts';
+import { type FromWorker, fromWorkerSchema } from './worker.ts';
+
+/*
+ * Thousands of messages a second are episodes, and the schema takes three times as long to say that one is right as it takes by
+ * hand. So one that has every field and no other is looked at by hand; of everything else the schema decides, which knows what
+ * may be left out, and says what is wrong.
+ */
+
+type Check = (value: unknown) => boolean;
+/** A check for each key that there may be. */
+type Fields<Shape> = Readonly<Record<keyof Shape, Check>>;
+type EpisodeMessage = Extract<FromWorker, { type: 'episode' }>;
+
+const ID = /^e\d{1,12}$/u;
+
+const isText: Check = (value) => typeof value === 'string';
+const isTextOrNull: Check = (value) => value === null || typeof value === 'string';
+const isFlag: Check = (value) => value === true || value === false;
+const isNumber: Check = (value) => Number.isFinite(value);
+const isNumberOrNull: Check = (value) => value === null || Number.isFinite(value);
+const isTime: Check = (value) => typeof value === 'number' && value >= 0 && value < Infinity;
+const isCount: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
+const isOneOf = (values: readonly unknown[]): Check => {
+  return (value) => values.includes(value);
+};
+const isListOf = (is: Check): Check => {
+  return (value) => Array.isArray(value) && value.every(is);
+};
+
+const TASK: Fields<TaskRef> = { env: isText, family: isText, split: isOneOf(SPLITS), index: isCount };
+const TOOL: Fields<ToolCount> = { calls: isCount, failed: isCount, ms: isTime };
+const STAGES: Fields<StageTimes> = { resetMs: isTime, stepMs: isTime, inferenceMs: isTime };
+const TOOLS: Fields<ToolStatistics> = {
+  calls: isCount,
+  failed: isCount,
+  byName: isRecordOf(hasFields(TOOL, 'ms')),
+};
+const SUMMARY: Fields<EpisodeSummary> = {
+  id: (value) => typeof value === 'string' && ID.test(value),
+  task: hasFields(TASK),
+  seed: isCount,
+  phase: isOneOf(PHASES),
+  mode: isOneOf(ACTION_MODES),
+  iteration: isCount,
+  attempt: (value) => isCount(value) && value !== 0,
+  taskSeed: isCount,
+  difficulty: isNumber,
+  host: isText,
+  worker: isCount,
+  slot: isCount,
+  firstPolicyVersion: isCount,
+  policyVersion: isCount,
+  steps: isCount,
+  startedAt: isNumber,
+  wallMs: isTime,
+  terminated: isFlag,
+  truncated: isFlag,
+  success: isFlag,
+  failure: isOneOf([null, ...FAILURE_TYPES]),
+  failureDetail: isTextOrNull,
+  failureStage: isOneOf([null, ...FAILURE_STAGES]),
+  trust: isOneOf(REWARD_TRUSTS),
+  reward: isNumberOrNull,
+  components: isRecordOf(isNumber),
+  behaviours: isListOf(isOneOf(BEHAVIOUR_NAMES)),
+  tags: isListOf(isText),
+  tools: hasFields(TOOLS),
+  stages: hasFields(STAGES),
+};
+const MESSAGE: Fields<EpisodeMessage> = {
+  type: (value) => value === 'episode',
+  summary: hasFields(SUMMARY),
+  bytes: isCount,
+  bootstrapValue: isNumberOrNull,
+  recycled: isFlag,
+};
+const isWholeMessage = hasFields(MESSAGE, 'recycled');
+
+/** Whether the schema would give it back as it is. False says nothing: ask the schema. */
+export function isWholeEpisode(value: unknown): value is EpisodeMessage {
+  return isWholeMessage(value);
+}
+
+/** `fromWorkerSchema`, with a short way for episodes. */
+export const fromWorkerMessages: Pick<z.ZodType<FromWorker>, 'safeParse'> = {
+  safeParse: (value, params) =>
+    isWholeEpisode(value) ? { success: true, data: value } : fromWorkerSchema.safeParse(value, params),
+};
+
+/** A plain object with these fields and no other; the one that is named may be left out. */
+function hasFields<Shape>(fields: Fields<Shape>, optional?: keyof Shape): Check {
+  const checks = new Map<string, Check>(Object.entries<Check>(fields));
+  return (value) => {
+    if (!isObject(value)) return false;
+    let missing = checks.size;
+    for (const key in value) {
+      if (checks.get(key)?.(value[key]) !== true) return false;
+      missing--;
+    }
+    return missing === 0 || (missing === 1 && optional !== undefined && !(optional in value));
+  };
+}
+
+/** A plain object of any keys, but for the one that is none to some. */
+function isRecordOf(is: Check): Check {
+  return (value) => {
+    if (!isObject(value)) return false;
+    for (const key in value) if (key === '__proto__' || !is(value[key])) return false;
+    return true;
+  };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+
+/** An episode as it stands in a segment: its summary, and its body as UTF-8 JSON. */
+export interface GroupedEpisode {
+  readonly header: object;
+  readonly body: Uint8Array;
+}
+
+/** An episode of a group that was unpacked; `header` is what its JSON says. */
+export interface UnpackedEpisode {
+  readonly header: unknown;
+  readonly body: Buffer;
+}
+
+/**
+ * Episodes that are stored at the same time are deflated together, up to so many bytes of JSON: one by one they take more than
+ * twice the time and three times the room. To read one of them, or to lose one to a rotten byte, is to read or lose all.
+ */
+export const GROUP_BYTES = 32 * 1024;
+/** About what a summary takes of that. */
+const HEADER_BYTES = 700;
+
+/** About so many bytes of JSON are these episodes. */
+export function packedBytes(episodes: readonly GroupedEpisode[]): number {
+  return episodes.reduce((sum, { body }) => sum + HEADER_BYTES + body.byteLength, 0);
+}
+
+/** Neighbours that are to be one record each: as many as fit into GROUP_BYTES, one at least. */
+export function groupsOf<Episode extends GroupedEpisode>(episodes: readonly Episode[]): Episode[][] {
+  const groups: Episode[][] = [];
+  let room = 0;
+  for (const episode of episodes) {
+    const bytes = HEADER_BYTES + episode.body.byteLength;
+    const newest = groups.at(-1);
+    if (newest === undefined || room < bytes) {
+      groups.push([episode]);
+      room = GROUP_BYTES - bytes;
+    } else {
+      newest.push(episode);
+      room -= bytes;
+    }
+  }
+  return groups;
+}
+
+/** Of each episode of a group its id, and the bytes of its header and of its body. */
+const groupHeaderSchema = z.object({
+  episodes: z.array(z.tuple([z.string(), z.int().nonnegative(), z.int().nonnegative()])).min(1),
+});
+type GroupHeader = z.infer<typeof groupHeaderSchema>;
+
+/** What episodes become that are stored as one record: its header, and what is deflated as its body: all headers, all bodies. */
+export function packGroup(episodes: readonly GroupedEpisode[]): { header: GroupHeader; payload: Buffer } {
+  const heads = episodes.map(({ header }) => Buffer.from(JSON.stringify(header)));
+  const header: GroupHeader = {
+    episodes: episodes.map((episode, index) => [
+      'id' in episode.header ? String(episode.header.id) : '',
+      heads[index]?.byteLength ?? 0,
+      episode.body.byteLength,
+    ]),
+  };
+  return { header, payload: Buffer.concat([...heads, ...episodes.map(({ body }) => body)]) };
+}
+
+/** Bytes that the payload of a group with this header has; null when that is the header of none. */
+export function payloadBytes(header: unknown): number | null {
+  const parsed = groupHeaderSchema.safeParse(header);
+  if (!parsed.success) return null;
+  return parsed.data.episodes.reduce((sum, [, head, body]) => sum + head + body, 0);
+}
+
+/** The episodes of a group, in the order in which they were given. Throws what zod or JSON throw for any other header or payload. */
+export function unpackGroup(header: unknown, payload: Buffer): UnpackedEpisode[] {
+  const { episodes } = groupHeaderSchema.parse(header);
+  let headAt = 0;
+  let bodyAt = episodes.reduce((sum, [, head]) => sum + head, 0);
+  return episodes.map(([, head, body]) => {
+    const json: unknown = JSON.parse(payload.toString('utf8', headAt, headAt + head));
+    const unpacked = { header: json, body: payload.subarray(bodyAt, bodyAt + body) };
+    headAt += head;
+    bodyAt += body;
+    return unpacked;
+  });
+}
