@@ -252,9 +252,15 @@ export class Slot {
     this.fail('env_timeout', detail, this.#busyStage);
   }
 
-  /** Fails the episode, if there is one, and gives up the environment: it uses too much. */
-  evict(detail: string): void {
-    if (!this.#isBroken) this.fail('sandbox_error', detail, null);
+  /**
+   * Gives up the environment: it uses too much. Fails the episode, if there is one. Returns whether there was an environment
+   * and no episode that tells of it.
+   */
+  evict(detail: string): boolean {
+    if (this.#isBroken) return false;
+    const isUntold = this.#assignment === null;
+    this.fail('sandbox_error', detail, null);
+    return isUntold;
   }
 
   /** The worker was held for so long; an episode that is under way has stood still. */

@@ -452,7 +452,7 @@ export class SamplingWorker {
   #evict(slot: Slot, detail: string): void {
     const waits = slot.state === 'ready' || slot.state === 'closing';
     if (waits && !this.#ready.remove(slot, this.#clock.tick())) return;
-    slot.evict(detail);
+    if (slot.evict(detail)) this.#watch.rebuilt(slot.index, detail);
   }
 
   /** The time for which nothing was stepped is not the episodes'. */
