@@ -20,8 +20,11 @@ export interface RunCount {
   readonly damaged: number;
   readonly training: number;
   readonly void: number;
-  /** Episodes that were dispatched more than once. */
+  /** Times that an episode, or the task of a void one, was given out after the first. */
   readonly again: number;
+  /** Workers that died, and episodes that went back with them, by the events. */
+  readonly deathEvents: number;
+  readonly sentBack: number;
   readonly byOutcome: Readonly<Record<string, number>>;
   /** Segments and index have as many of each outcome, and they sum up to all. */
   readonly sumsAgree: boolean;
@@ -35,14 +38,22 @@ const headerSchema = z.object({
   failure: z.string().nullable(),
 });
 
+const deathSchema = z.object({ kind: z.string(), message: z.string() });
+const SENT_BACK = /(\d+) episodes will be dispatched again/u;
+
 /** Counts from the segments, record by record, and holds the index against it. */
 export function countRun(paths: RunPaths): RunCount {
   let seen = new Uint8Array(1 << 20);
   const byOutcome: Record<string, number> = {};
   let [dispatched, stored, duplicated, damaged, training, voidEpisodes, again] = [0, 0, 0, 0, 0, 0, 0];
+  const deaths: number[] = [];
   for (const number of segmentNumbers(paths.segments)) {
     for (const stretch of scanSegment(paths.segments, number)) {
       if (stretch.type === 'damage') damaged++;
+      if (stretch.type !== 'damage' && stretch.record.kind === 'event') {
+        const { kind, message } = deathSchema.parse(stretch.record.header);
+        if (kind === 'worker-died') deaths.push(Number(SENT_BACK.exec(message)?.[1] ?? 0));
+      }
       if (stretch.type === 'damage' || stretch.record.kind !== 'episode') continue;
       const { id, phase, trust, attempt, failure } = headerSchema.parse(stretch.record.header);
       const sequence = episodeSequence(id);
@@ -54,7 +65,7 @@ export function countRun(paths: RunPaths): RunCount {
       }
       seen[sequence] = 1;
       stored++;
-      again += Number(attempt > 1);
+      again += attempt - 1;
       training += Number(phase === 'train');
       voidEpisodes += Number(phase === 'train' && trust === 'void');
       const outcome = failure ?? 'success';
@@ -70,6 +81,8 @@ export function countRun(paths: RunPaths): RunCount {
     training,
     void: voidEpisodes,
     again,
+    deathEvents: deaths.length,
+    sentBack: deaths.reduce((sum, count) => sum + count, 0),
     byOutcome,
     sumsAgree: agrees(paths, stored, byOutcome),
   };
