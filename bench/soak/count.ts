@@ -38,7 +38,7 @@ const headerSchema = z.object({
   failure: z.string().nullable(),
 });
 
-const deathSchema = z.object({ kind: z.string(), message: z.string() });
+const eventSchema = z.object({ kind: z.string(), message: z.string() });
 const SENT_BACK = /(\d+) episodes will be dispatched again/u;
 
 /** Counts from the segments, record by record, and holds the index against it. */
@@ -46,14 +46,9 @@ export function countRun(paths: RunPaths): RunCount {
   let seen = new Uint8Array(1 << 20);
   const byOutcome: Record<string, number> = {};
   let [dispatched, stored, duplicated, damaged, training, voidEpisodes, again] = [0, 0, 0, 0, 0, 0, 0];
-  const deaths: number[] = [];
   for (const number of segmentNumbers(paths.segments)) {
     for (const stretch of scanSegment(paths.segments, number)) {
       if (stretch.type === 'damage') damaged++;
-      if (stretch.type !== 'damage' && stretch.record.kind === 'event') {
-        const { kind, message } = deathSchema.parse(stretch.record.header);
-        if (kind === 'worker-died') deaths.push(Number(SENT_BACK.exec(message)?.[1] ?? 0));
-      }
       if (stretch.type === 'damage' || stretch.record.kind !== 'episode') continue;
       const { id, phase, trust, attempt, failure } = headerSchema.parse(stretch.record.header);
       const sequence = episodeSequence(id);
@@ -81,11 +76,24 @@ export function countRun(paths: RunPaths): RunCount {
     training,
     void: voidEpisodes,
     again,
-    deathEvents: deaths.length,
-    sentBack: deaths.reduce((sum, count) => sum + count, 0),
+    ...countDeaths(paths),
     byOutcome,
     sumsAgree: agrees(paths, stored, byOutcome),
   };
+}
+
+function countDeaths(paths: RunPaths): Pick<RunCount, 'deathEvents' | 'sentBack'> {
+  let [deathEvents, sentBack] = [0, 0];
+  for (const number of segmentNumbers(paths.segments)) {
+    for (const stretch of scanSegment(paths.segments, number)) {
+      if (stretch.type === 'damage' || stretch.record.kind !== 'event') continue;
+      const { kind, message } = eventSchema.parse(stretch.record.header);
+      if (kind !== 'worker-died') continue;
+      deathEvents++;
+      sentBack += Number(SENT_BACK.exec(message)?.[1] ?? 0);
+    }
+  }
+  return { deathEvents, sentBack };
 }
 
 function agrees(paths: RunPaths, stored: number, byOutcome: Readonly<Record<string, number>>): boolean {
