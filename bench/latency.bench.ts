@@ -23,16 +23,18 @@ export const latency: Benchmark = {
     const { config } = loadConfig(null, { file: 'demo' });
     const base = { ...workerSettings(config), maxSteps: MAX_STEPS };
     const total = slots ?? 7000;
-    say(`${total} slots in ${WORKERS} workers, tools of ${TOOL_MS} ms, ${seconds} s`);
-    const alone = await sampleFor({
+    const plan = {
       settings: { ...base, env: { name: 'waiting', options: { latencyMs: TOOL_MS, jitter: 0.2 } } },
       policy: config.policy,
-      slots: total,
       workers: WORKERS,
       family: 'mixed',
       warmUpS: WARM_UP_S,
       seconds,
-    });
+    };
+    say(`${total} slots in ${WORKERS} workers, tools of ${TOOL_MS} ms, ${seconds} s`);
+    const alone = await sampleFor({ ...plan, slots: total });
+    say('half as many slots: what the loop takes when there is CPU time to spare');
+    const half = await sampleFor({ ...plan, slots: Math.ceil(total / 2) });
     say(`${WIDE_SLOTS} slots, ${TURNS} turns with tools of ${SLOW_TOOL_MS} ms, a wide policy`);
     const wide = await sampleFor({
       settings: { ...base, env: { name: 'waiting', options: { latencyMs: SLOW_TOOL_MS, jitter: 0.2 } } },
@@ -52,7 +54,13 @@ export const latency: Benchmark = {
         waitMs: alone.waitMs,
         windowMs: alone.windowMs,
         inferenceMs: alone.inferenceMs,
+        freeShare: alone.idleShare,
         workerCores: alone.cores,
+        workerCpuUsPerStep: cpuUsPerStep(alone),
+        halfRatioToIdeal: ratioTo(TOOL_MS, half),
+        halfRows: half.rows,
+        halfWaitMs: half.waitMs,
+        halfWorkerCores: half.cores,
         wideEnvStepsPerS: wide.stepsPerS,
         wideRatioToIdeal: ratioTo(SLOW_TOOL_MS + wide.inferenceMs, wide),
         wideRows: wide.rows,
@@ -72,6 +80,10 @@ export const latency: Benchmark = {
     };
   },
 };
+
+function cpuUsPerStep({ cores, stepsPerS }: Sampled): number | null {
+  return cores === null ? null : (cores * 1e6) / stepsPerS;
+}
 
 /** Steps/s against those of slots that do nothing but wait for so long at each step. */
 function ratioTo(stepMs: number, { stepsPerS, slots }: Sampled): number {

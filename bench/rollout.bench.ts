@@ -60,7 +60,7 @@ export const rollout: Benchmark = {
       });
       await Promise.all(started);
       await sleep(WARM_UP_MS);
-      const figures = await measure(driven, seconds);
+      const figures = await measure(driven, total, seconds);
       const stored = store.totals().episodes;
       await Promise.all(driven.map(async (worker) => await worker.stop()));
       intake.flush();
@@ -106,6 +106,7 @@ function trained(run: string): Weights {
 /** What the workers, and this process for them, do in so many seconds. CPU times are those of whole processes. */
 async function measure(
   workers: readonly DrivenWorker[],
+  slots: number,
   seconds: number,
 ): Promise<Record<string, number | null>> {
   for (const worker of workers) worker.resetTotals();
@@ -128,7 +129,8 @@ async function measure(
   return {
     envStepsPerS: steps / elapsed,
     episodesPerS: workers.reduce((all, worker) => all + worker.episodes(), 0) / elapsed,
-    busySlots: sum('busySlots'),
+    // In the mean, not at the end.
+    busySlots: totals.reduce((all, { freeMs, wallMs }) => all - freeMs / wallMs, slots),
     encodeUsPerStep: perStep('encodeMs'),
     inferenceUsPerStep: perStep('inferenceMs'),
     stepUsPerStep: perStep('stepMs'),

@@ -8,6 +8,8 @@ import { type FaultShares, type SoakResult, SoakRun, type SoakSample } from './s
 
 /** The budget's. */
 const SLOTS = 7000;
+/** One that dies takes the half of all slots with it; what it had is done again. */
+const WORKERS = 2;
 /** A spin costs its worker, and all the episodes in it: at 1,500 episodes a second this is one in five minutes. */
 const SHARES: FaultShares = { crash: 0.01, hang: 0.01, spin: 2e-6 };
 /** A hung step holds its slot for so long: 2 s are a hundred thousand times what a step of the Workbench takes. */
@@ -15,61 +17,70 @@ const STEP_TIMEOUT_MS = 2000;
 const MINUTE_MS = 60_000;
 const KILL_EVERY_MS = MINUTE_MS;
 const SAMPLE_EVERY_MS = 5000;
-/** Stretches with faults, each between two without of a quarter of its length. */
-const STRETCH_MS = 4 * MINUTE_MS;
+/** Stretches with faults and without take turns, so that what else the machine does is in both. */
+const FAULTY_MS = 2 * MINUTE_MS;
+const CLEAN_MS = MINUTE_MS;
 /** Pools and queues fill, and code is compiled: not counted. */
 const WARM_UP_MS = MINUTE_MS;
-/** What was hung or killed comes back: not counted as undisturbed. */
-const RECOVERY_MS = 5000;
+/** What was hung or killed comes back, and the first steps hang: the beginning of each stretch is not counted. */
+const SETTLE_MS = 6000;
+/** Nobody is killed in so much of the end of a minute: what it costs must be in the stretch that it belongs to. */
+const KILL_MARGIN_MS = 12_000;
 
-/** A stretch of the run: steps a second, training and evaluation included, and its samples. */
+/** A stretch of the run, and its samples. */
 interface Stretch {
+  /** Steps a second of training episodes that were stored, while trained on and evaluated as ever. */
   readonly stepsPerS: number;
+  /** Updates a minute. */
+  readonly updatesPerMin: number;
   readonly samples: readonly SoakSample[];
+  /** How long the places of killed workers were empty, ms. */
+  readonly restartsMs: readonly number[];
 }
 
 /** The demo run with faults for so many minutes, and beside them, in turn, without. */
 export const soak: Benchmark = {
   name: 'soak',
   measures:
-    'a run for --minutes with 1 % hanging and 1 % crashing episodes and a killed worker a minute: throughput, memory, counts',
+    'a run for --minutes, in turn with and without 1 % hanging steps, 1 % crashing resets and a killed worker a minute: throughput, memory, counts',
   async run({ minutes, seeds, slots, say }) {
     execFileSync('node', ['scripts/build.mjs'], { stdio: 'inherit' });
     const directory = mkdtempSync(join(tmpdir(), 'agentrl-soak-'));
     const [seed = 1] = seeds;
     const total = slots ?? SLOTS;
     const sampling = { slots: total, stepTimeoutMs: STEP_TIMEOUT_MS };
-    const config = { name: 'soak', seed, sampling, stop: { minutes: null } };
+    const hosts = [{ name: 'local', workers: WORKERS }];
+    const config = { name: 'soak', seed, hosts, sampling, stop: { minutes: null } };
     const run = await SoakRun.start({ directory, config, shares: SHARES, seed });
     // Whatever ends the bench must not leave a run behind.
     process.once('exit', () => run.kill());
     try {
       await run.untilCalm();
       say(`${total} slots, warming up`);
-      const disturbedMs = minutes * MINUTE_MS;
-      const shrink = Math.min(1, disturbedMs / STRETCH_MS);
+      const rounds = Math.max(1, Math.round((minutes * MINUTE_MS) / (FAULTY_MS + CLEAN_MS)));
+      const shrink = Math.min(1, (minutes * MINUTE_MS) / (FAULTY_MS + CLEAN_MS));
       await watch(run, WARM_UP_MS * shrink, null);
-      const clean = [await undisturbed(run, (STRETCH_MS / 4) * shrink)];
+      const clean = [await watch(run, CLEAN_MS * shrink, null)];
       const faulty: Stretch[] = [];
       const random = createRandom(deriveSeed('kills', seed));
-      for (let left = disturbedMs; left > 0; left -= STRETCH_MS) {
-        const ms = Math.min(left, STRETCH_MS);
+      for (let round = 0; round < rounds; round++) {
         run.setFaults(true);
-        faulty.push(await watch(run, ms, () => random.next()));
+        faulty.push(await watch(run, FAULTY_MS * shrink, () => random.next()));
         run.setFaults(false);
-        clean.push(await undisturbed(run, (STRETCH_MS / 4) * shrink));
+        clean.push(await watch(run, CLEAN_MS * shrink, null));
         say(describe(faulty.at(-1), clean.at(-1)));
       }
       const result = await run.finish();
       for (const line of describeCounts(result)) say(line);
       return {
-        figures: { slots: total, ...figuresOf(clean, faulty), ...countsOf(result) },
+        figures: { slots: total, ...figuresOf(total, clean, faulty), ...countsOf(result) },
         conditions: {
           minutes,
           seed,
           stepTimeoutMs: STEP_TIMEOUT_MS,
+          workers: WORKERS,
           crashShare: SHARES.crash,
-          hangShare: SHARES.hang,
+          hangShareOfSteps: SHARES.hang,
           spinShare: SHARES.spin,
           killEveryS: KILL_EVERY_MS / 1000,
         },
@@ -81,13 +92,10 @@ export const soak: Benchmark = {
   },
 };
 
-async function undisturbed(run: SoakRun, ms: number): Promise<Stretch> {
-  await sleep(RECOVERY_MS);
-  return await watch(run, ms, null);
-}
-
-/** Lets it run for so long; with `draw`, a worker is killed at a random moment of each minute. */
+/** Lets it run for so long, without its beginning; with `draw`, a worker is killed at a random moment of each minute. */
 async function watch(run: SoakRun, ms: number, draw: (() => number) | null): Promise<Stretch> {
+  await sleep(SETTLE_MS);
+  const restartsMs: number[] = [];
   const samples = [await run.sample()];
   const started = performance.now();
   const kills = draw === null ? [] : killTimes(ms, draw);
@@ -97,7 +105,8 @@ async function watch(run: SoakRun, ms: number, draw: (() => number) | null): Pro
     const now = performance.now() - started;
     if (now >= kill) {
       kills.shift();
-      await run.killWorker();
+      const restartMs = await run.killWorker();
+      if (restartMs !== null) restartsMs.push(restartMs);
     }
     if (now >= next || now >= ms) {
       samples.push(await run.sample());
@@ -106,51 +115,84 @@ async function watch(run: SoakRun, ms: number, draw: (() => number) | null): Pro
   }
   const [first, last] = [samples[0], samples.at(-1)];
   if (first === undefined || last === undefined) throw new Error('nothing was measured');
-  return { stepsPerS: rate(first, last), samples };
-}
-
-/** One in each full minute, and one in what is left over, in ms from the start. */
-function killTimes(ms: number, draw: () => number): number[] {
-  const times: number[] = [];
-  for (let from = 0; from < ms; from += KILL_EVERY_MS) {
-    times.push(from + draw() * Math.min(KILL_EVERY_MS, ms - from));
-  }
-  return times;
-}
-
-function rate(first: SoakSample, last: SoakSample): number {
-  return ((last.envSteps - first.envSteps) * 1000) / (last.time - first.time);
-}
-
-function figuresOf(clean: readonly Stretch[], faulty: readonly Stretch[]): Record<string, number | null> {
-  const mean = (stretches: readonly Stretch[]): number =>
-    stretches.reduce((sum, { stepsPerS }) => sum + stepsPerS, 0) / stretches.length;
-  // Each against its neighbours, so that what changes over the hour, as episodes get shorter, is in neither.
-  const ratios = faulty.map(({ stepsPerS }, at) => stepsPerS / mean(clean.slice(at, at + 2)));
-  const samples = [...clean, ...faulty].flatMap((stretch) => stretch.samples);
   return {
-    throughputRatio: ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length,
-    lowestRatio: Math.min(...ratios),
-    medianRatio: median(ratios),
-    undisturbedStepsPerS: mean(clean),
-    disturbedStepsPerS: mean(faulty),
-    iterations: samples.reduce((most, { iteration }) => Math.max(most, iteration), 0),
-    peakRssMiB: samples.reduce((most, { rssMiB }) => Math.max(most, rssMiB), 0),
-    rssSlopeMiBPerMin: slope(samples),
+    stepsPerS: perSecond(first, last, ({ envSteps }) => envSteps),
+    updatesPerMin: 60 * perSecond(first, last, ({ iteration }) => iteration),
+    samples,
+    restartsMs,
   };
 }
 
-/** Least squares over all samples, MiB a minute. */
+/** One in each minute, but for the end of it, in ms from the start. */
+function killTimes(ms: number, draw: () => number): number[] {
+  const minutes = Math.max(1, Math.round(ms / KILL_EVERY_MS));
+  const each = ms / minutes;
+  return Array.from(
+    { length: minutes },
+    (_, minute) => minute * each + draw() * Math.max(0, each - KILL_MARGIN_MS),
+  );
+}
+
+function perSecond(first: SoakSample, last: SoakSample, of: (sample: SoakSample) => number): number {
+  return ((of(last) - of(first)) * 1000) / (last.time - first.time);
+}
+
+function figuresOf(
+  slots: number,
+  clean: readonly Stretch[],
+  faulty: readonly Stretch[],
+): Record<string, number | null> {
+  // Each against its neighbours, so that what changes over the hour, as episodes get shorter, is in neither.
+  const against = (rate: (stretch: Stretch) => number): number[] =>
+    faulty.map((stretch, at) => rate(stretch) / mean(clean.slice(at, at + 2).map(rate)));
+  const ratios = against(({ stepsPerS }) => stepsPerS);
+  const samples = [...clean, ...faulty]
+    .flatMap((stretch) => stretch.samples)
+    .toSorted((a, b) => a.time - b.time);
+  const [first, last] = [samples[0]?.time ?? 0, samples.at(-1)?.time ?? 0];
+  const secondHalf = samples.filter(({ time }) => time >= (first + last) / 2);
+  const restarts = faulty.flatMap(({ restartsMs }) => restartsMs);
+  return {
+    throughputRatio: mean(ratios),
+    lowestRatio: Math.min(...ratios),
+    medianRatio: median(ratios),
+    updateRatio: mean(against(({ updatesPerMin }) => updatesPerMin)),
+    undisturbedStepsPerS: mean(clean.map(({ stepsPerS }) => stepsPerS)),
+    disturbedStepsPerS: mean(faulty.map(({ stepsPerS }) => stepsPerS)),
+    // What faults took of the time of all slots, and for how long a killed worker was not there.
+    voidTimeShare: slotShare(faulty, slots, ({ voidS }) => voidS),
+    retriedTimeShare: slotShare(faulty, slots, ({ retriedS }) => retriedS),
+    restartS: restarts.length === 0 ? null : mean(restarts) / 1000,
+    iterations: samples.reduce((most, { iteration }) => Math.max(most, iteration), 0),
+    peakRssMiB: samples.reduce((most, { rssMiB }) => Math.max(most, rssMiB), 0),
+    rssSlopeMiBPerMin: slope(secondHalf),
+  };
+}
+
+/** Share of the time of all slots in these stretches, of what is counted in slot-seconds. */
+function slotShare(stretches: readonly Stretch[], slots: number, of: (sample: SoakSample) => number): number {
+  return mean(
+    stretches.map(({ samples }) => {
+      const [first, last] = [samples[0], samples.at(-1)];
+      return first === undefined || last === undefined ? 0 : perSecond(first, last, of) / slots;
+    }),
+  );
+}
+
+/** Least squares over samples, MiB a minute. */
 function slope(samples: readonly SoakSample[]): number {
-  const mean = (of: (sample: SoakSample) => number): number =>
-    samples.reduce((sum, sample) => sum + of(sample), 0) / samples.length;
-  const [time, rss] = [mean((sample) => sample.time), mean(({ rssMiB }) => rssMiB)];
-  const together = mean((sample) => (sample.time - time) * (sample.rssMiB - rss));
-  return (together / mean((sample) => (sample.time - time) ** 2)) * MINUTE_MS;
+  const [time, rss] = [mean(samples.map((each) => each.time)), mean(samples.map(({ rssMiB }) => rssMiB))];
+  const together = mean(samples.map((each) => (each.time - time) * (each.rssMiB - rss)));
+  return (together / mean(samples.map((each) => (each.time - time) ** 2))) * MINUTE_MS;
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function countsOf(result: SoakResult): Record<string, number> {
   const { stored, lost, duplicated, damaged, again, kills, deaths, orphans, claimed, training } = result;
+  const { deathEvents, sentBack, retried } = result;
   const isCounted = claimed.episodes === training && claimed.voidEpisodes === result.void;
   return {
     episodes: stored,
@@ -162,7 +204,9 @@ function countsOf(result: SoakResult): Record<string, number> {
     kills,
     workerDeaths: deaths,
     orphans,
+    // Segments, index and status have the same of each outcome; events and status the same deaths, with what they cost.
     failureSumMatches: Number(result.sumsAgree && isCounted),
+    eventsMatch: Number(deathEvents === deaths && again >= sentBack + retried),
   };
 }
 

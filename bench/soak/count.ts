@@ -20,8 +20,11 @@ export interface RunCount {
   readonly damaged: number;
   readonly training: number;
   readonly void: number;
-  /** Episodes that were dispatched more than once. */
+  /** Times that an episode, or the task of a void one, was given out after the first. */
   readonly again: number;
+  /** Workers that died, and episodes that went back with them, by the events. */
+  readonly deathEvents: number;
+  readonly sentBack: number;
   readonly byOutcome: Readonly<Record<string, number>>;
   /** Segments and index have as many of each outcome, and they sum up to all. */
   readonly sumsAgree: boolean;
@@ -34,6 +37,9 @@ const headerSchema = z.object({
   attempt: z.number(),
   failure: z.string().nullable(),
 });
+
+const eventSchema = z.object({ kind: z.string(), message: z.string() });
+const SENT_BACK = /(\d+) episodes will be dispatched again/u;
 
 /** Counts from the segments, record by record, and holds the index against it. */
 export function countRun(paths: RunPaths): RunCount {
@@ -55,7 +61,7 @@ export function countRun(paths: RunPaths): RunCount {
         }
         seen[sequence] = 1;
         stored++;
-        again += Number(attempt > 1);
+        again += attempt - 1;
         training += Number(phase === 'train');
         voidEpisodes += Number(phase === 'train' && trust === 'void');
         const outcome = failure ?? 'success';
@@ -72,9 +78,24 @@ export function countRun(paths: RunPaths): RunCount {
     training,
     void: voidEpisodes,
     again,
+    ...countDeaths(paths),
     byOutcome,
     sumsAgree: agrees(paths, stored, byOutcome),
   };
+}
+
+function countDeaths(paths: RunPaths): Pick<RunCount, 'deathEvents' | 'sentBack'> {
+  let [deathEvents, sentBack] = [0, 0];
+  for (const number of segmentNumbers(paths.segments)) {
+    for (const stretch of scanSegment(paths.segments, number)) {
+      if (stretch.type === 'damage' || stretch.record.kind !== 'event') continue;
+      const { kind, message } = eventSchema.parse(stretch.record.header);
+      if (kind !== 'worker-died') continue;
+      deathEvents++;
+      sentBack += Number(SENT_BACK.exec(message)?.[1] ?? 0);
+    }
+  }
+  return { deathEvents, sentBack };
 }
 
 function agrees(paths: RunPaths, stored: number, byOutcome: Readonly<Record<string, number>>): boolean {

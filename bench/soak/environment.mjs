@@ -1,11 +1,11 @@
-// The Workbench of the built lab with faults, drawn by the seeds of its episodes: for the soak. Faults are on while the file
-// `options.whileExists` exists.
+// The Workbench of the built lab with faults, drawn by the seeds of its episodes: for the soak. `crash` and `spin` are shares of
+// episodes, `hang` is one of steps. Faults are on while the file `options.whileExists` exists.
 import { existsSync } from 'node:fs';
 import { workbench } from '../../dist/envs/workbench/definition.js';
-import { deriveSeed } from '../../dist/src/domain/random.js';
+import { createRandom, deriveSeed } from '../../dist/src/domain/random.js';
 
 const LOOK_EVERY_MS = 200;
-/** Steps among which the faulty one is drawn. */
+/** Steps among which one that spins is drawn. */
 const FIRST_STEPS = 4;
 
 let looked = Number.NEGATIVE_INFINITY;
@@ -24,19 +24,22 @@ function create({ crash, hang, spin, whileExists }) {
   const environment = workbench.create({});
   const reset = environment.reset.bind(environment);
   const step = environment.step.bind(environment);
-  let fault = null;
-  let stepsLeft = 0;
+  let random = null;
+  let stepsToSpin = -1;
   environment.reset = (task, seed) => {
-    const draw = areFaultsOn(whileExists) ? deriveSeed('fault', seed) / 2 ** 32 : 1;
-    fault =
-      draw < crash ? 'crash' : draw < crash + hang ? 'hang' : draw < crash + hang + spin ? 'spin' : null;
-    stepsLeft = deriveSeed('when', seed) % FIRST_STEPS;
-    if (fault === 'crash') throw new Error('soak: the reset crashes');
+    random = createRandom(deriveSeed('fault', seed));
+    const draw = random.next();
+    const spins = draw >= crash && draw < crash + spin;
+    stepsToSpin = spins ? random.integer(FIRST_STEPS) : -1;
+    if (draw < crash && areFaultsOn(whileExists)) throw new Error('soak: the reset crashes');
     return reset(task, seed);
   };
   environment.step = (action) => {
-    if (fault !== null && stepsLeft-- === 0) {
-      if (fault === 'hang') return new Promise(() => {});
+    // Drawn whether or not faults are on, so that a step costs the same either way.
+    const hangs = random.next() < hang;
+    const spins = stepsToSpin-- === 0;
+    if ((hangs || spins) && areFaultsOn(whileExists)) {
+      if (hangs) return new Promise(() => {});
       for (;;);
     }
     return step(action);

@@ -17,13 +17,13 @@ const CALM_LIMIT_MS = 120_000;
 /** What a dead worker had must have been given out again before the run may rest. */
 const CALM_MS = 2000;
 
-/** Shares of episodes, in [0, 1]. */
+/** How often what fails, in [0, 1]. */
 export interface FaultShares {
-  /** Crash at their reset. */
+  /** Of the episodes: crash at their reset. */
   readonly crash: number;
-  /** One of their first steps never answers. */
+  /** Of the steps: never answer. An episode of 20 steps then fails in 18 of 100 cases where this is 0.01. */
   readonly hang: number;
-  /** One of their first steps spins: it costs its worker. */
+  /** Of the episodes: one of their first steps spins, which costs their worker. */
   readonly spin: number;
 }
 
@@ -42,14 +42,18 @@ export interface SoakSample {
   /** Training steps stored so far. */
   readonly envSteps: number;
   readonly iteration: number;
+  /** Slot-seconds of training episodes that came to nothing so far: void, and in flight at a worker that died. */
+  readonly voidS: number;
+  readonly retriedS: number;
   /** Sum over the run process, the workers and the trainer; what they share is counted for each. */
   readonly rssMiB: number;
 }
 
 export interface SoakResult extends RunCount {
   readonly kills: number;
-  /** Workers that died, of whatever. */
+  /** Workers that died, of whatever, and tasks that were given out again as their episode was void, by the run's status. */
   readonly deaths: number;
+  readonly retried: number;
   /** Processes of the run that are left after its end. */
   readonly orphans: number;
   /** What the run itself said last: its training episodes, and the void ones among them. */
@@ -115,26 +119,38 @@ export class SoakRun {
     else rmSync(this.#switch, { force: true });
   }
 
-  /** Kills one of the workers that are there. */
-  async killWorker(): Promise<void> {
+  /** Kills one of the workers that are there. Resolves, when its place is ready again, with how long that took, ms; null: none. */
+  async killWorker(): Promise<number | null> {
     const { children } = await this.status();
-    const alive = children.flatMap(({ role, pid, state }) =>
-      role === 'worker' && state === 'ready' && pid !== null ? [pid] : [],
+    const alive = children.filter(
+      ({ role, pid, state }) => role === 'worker' && state === 'ready' && pid !== null,
     );
-    if (alive.length === 0) return;
+    if (alive.length === 0) return null;
+    const { index, pid } = this.#random.pick(alive);
+    const killedAt = performance.now();
     try {
-      process.kill(this.#random.pick(alive), 'SIGKILL');
+      process.kill(pid ?? 0, 'SIGKILL');
       this.#kills++;
     } catch {
       // It died by itself meanwhile.
+      return null;
+    }
+    for (;;) {
+      const now = (await this.status()).children.find(
+        (child) => child.role === 'worker' && child.index === index,
+      );
+      if (now?.state === 'ready' && now.pid !== pid) return performance.now() - killedAt;
+      if (performance.now() - killedAt > CALM_LIMIT_MS) throw new Error('a killed worker does not come back');
+      await sleep(POLL_MS);
     }
   }
 
   async sample(): Promise<SoakSample> {
-    const { envSteps, iteration, pid, children } = await this.status();
+    const { envSteps, iteration, pid, children, waste } = await this.status();
     const pids = [pid, ...children.flatMap((child) => child.pid ?? [])];
     const rssMiB = pids.reduce((sum, each) => sum + residentMiB(each), 0);
-    return { time: performance.now(), envSteps, iteration, rssMiB };
+    const [voidS, retriedS] = [waste?.void ?? 0, waste?.retried ?? 0];
+    return { time: performance.now(), envSteps, iteration, voidS, retriedS, rssMiB };
   }
 
   /** Turns faults off, lets the run finish what is in flight and end, and counts what it has left behind. */
@@ -150,6 +166,7 @@ export class SoakRun {
     await sleep(CALM_MS);
     return {
       ...countRun(this.#paths),
+      retried: claimed.retried,
       kills: this.#kills,
       deaths: children.reduce((sum, { role, restarts }) => sum + (role === 'worker' ? restarts : 0), 0),
       orphans: this.processes().length,

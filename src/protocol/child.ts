@@ -12,6 +12,8 @@ export interface ChildOptions<Incoming> {
   readonly onMessage: (message: Incoming, attachments: Attachments) => void;
   /** Clean up; the process ends afterwards. Also called when the parent goes away. */
   readonly onEnd: () => Promise<void> | void;
+  /** The system has taken what was sent. */
+  readonly onDrain?: () => void;
 }
 
 /**
@@ -36,6 +38,7 @@ export function connectToParent<Incoming, Outgoing extends { readonly type: stri
     output,
     schema: options.schema,
     onMessage: options.onMessage,
+    onDrain: () => options.onDrain?.(),
     onClose: (error) => {
       if (error !== null) process.stderr.write(`${error.message}\n`);
       end(error === null ? 0 : 1);

@@ -11,6 +11,8 @@ export interface ConnectionOptions<Incoming> {
   readonly onMessage: (message: Incoming, attachments: Attachments) => void;
   /** The peer's stream ended or failed; called once. `error` is set when it sent something invalid. */
   readonly onClose: (error: LabError | null) => void;
+  /** The system has taken all of a good deal that was queued. */
+  readonly onDrain?: () => void;
 }
 
 /** One end of a framed, validated message stream. */
@@ -52,6 +54,7 @@ export function connect<Incoming, Outgoing extends object>(
   input.on('error', () => close(null));
   // A peer that went away: its end is noticed on the input side, writes to it are dropped.
   output.on('error', () => close(null));
+  output.on('drain', () => options.onDrain?.());
   output.write(PREAMBLE);
   let corked = false;
   const uncork = (): void => {

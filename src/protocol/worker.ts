@@ -124,6 +124,10 @@ const slotDriftSchema = z.object({
 });
 export type SlotDrift = Readonly<z.infer<typeof slotDriftSchema>>;
 
+/** A slot whose environment was given up between two episodes, so that none of them tells of it. */
+const slotRebuildSchema = z.object({ slot: z.int().nonnegative(), reason: z.string() });
+export type SlotRebuild = Readonly<z.infer<typeof slotRebuildSchema>>;
+
 /** What the watchdogs want to know of a worker. */
 const workerWatchSchema = z.object({
   stages: z.array(workerStageSchema),
@@ -131,6 +135,7 @@ const workerWatchSchema = z.object({
   policyVersion: z.int().min(-1),
   resources: resourcesSchema,
   drifts: z.array(slotDriftSchema),
+  rebuilds: z.array(slotRebuildSchema),
 });
 export type WorkerWatchReport = Readonly<z.infer<typeof workerWatchSchema>>;
 

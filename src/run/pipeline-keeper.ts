@@ -90,8 +90,12 @@ export class PipelineKeeper {
     const movedAt = hasMoved ? now : (this.#heard.get(worker)?.movedAt ?? now);
     this.#heard.set(worker, { report, at: now, movedAt });
     const { journal, workers } = this.#parts;
-    for (const { slot, message } of this.#drifts.add(worker, report.watch?.drifts ?? [], now)) {
+    const { drifts = [], rebuilds = [] } = report.watch ?? {};
+    for (const { slot, message } of this.#drifts.add(worker, drifts, now)) {
       journal.event('warning', 'slot-drift', `${workers.name(worker)}, slot ${slot}`, message);
+    }
+    for (const { slot, message } of this.#drifts.rebuilt(worker, rebuilds, now)) {
+      journal.event('warning', 'slot-rebuilt', `${workers.name(worker)}, slot ${slot}`, message);
     }
   }
 

@@ -287,7 +287,7 @@ export class Run {
           this.#life.fail('workers-disagree', 'run', errorWithHint(thrown));
         }
       },
-      onRoom: () => this.#roomLeft(),
+      onRoom: (inStep) => this.#roomLeft(inStep),
       onEpisode: (worker, episode) => this.#intake.add({ ...episode, worker }),
       onReport: (worker, report) => this.#pipeline.report(worker, report, Date.now()),
       onAudit: (worker, news) => this.#leaks.hear(worker, news),
@@ -328,9 +328,9 @@ export class Run {
     this.#advance();
   }
 
-  /** What is given out depends on what has come in: that counts first. */
-  #roomLeft(): void {
-    this.#intake.flush();
+  /** In lockstep, what is given out depends on what has come in: that counts first. Else slots do not wait for the store. */
+  #roomLeft(inStep: boolean): void {
+    if (inStep) this.#intake.flush();
     this.#advance();
   }
 

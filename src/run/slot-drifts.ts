@@ -1,8 +1,8 @@
 import { mebibytes, seconds } from '../domain/figure-text.ts';
-import type { SlotDrift } from '../protocol/worker.ts';
+import type { SlotDrift, SlotRebuild } from '../protocol/worker.ts';
 
-/** A drift that is worth an event. */
-export interface DriftNews {
+/** What is worth an event. */
+export interface SlotNews {
   readonly slot: number;
   readonly message: string;
 }
@@ -17,26 +17,38 @@ const FIGURES: Readonly<Record<SlotDrift['figure'], (value: number) => string>> 
 };
 
 /**
- * Chooses among the slots that use far more than their peers: of a worker and a figure, one a minute. Where environments
- * differ by nature there is one in every report, and events are kept for good. Times are ms since the epoch.
+ * Chooses among the slots that use far more than their peers, or so much that they are rebuilt: of a worker and a figure, one
+ * a minute. Where environments differ by nature there is one in every report, and events are kept for good. Times are ms since
+ * the epoch.
  */
 export class SlotDrifts {
   readonly #newest = new Map<string, { readonly at: number; leftOut: number }>();
 
   /** What to tell of these drifts of a worker; the others are counted, and told of with the next one of their figure. */
-  add(worker: number, drifts: readonly SlotDrift[], now: number): DriftNews[] {
+  add(worker: number, drifts: readonly SlotDrift[], now: number): SlotNews[] {
     return drifts.flatMap(({ slot, figure, value, median }) => {
-      const key = `${worker} ${figure}`;
-      const newest = this.#newest.get(key);
-      if (newest !== undefined && now - newest.at < QUIET_MS) {
-        newest.leftOut++;
-        return [];
-      }
-      this.#newest.set(key, { at: now, leftOut: 0 });
       const text = FIGURES[figure];
       const message = `${text(value)}; the median of its worker's slots: ${text(median)}`;
-      const leftOut = newest?.leftOut ?? 0;
-      return [{ slot, message: leftOut === 0 ? message : `${message}; ${leftOut} more since the last one` }];
+      return this.#choose(`${worker} ${figure}`, { slot, message }, now);
     });
+  }
+
+  /** The same of slots that were rebuilt between two episodes. */
+  rebuilt(worker: number, rebuilds: readonly SlotRebuild[], now: number): SlotNews[] {
+    return rebuilds.flatMap(({ slot, reason }) => {
+      const message = `rebuilt between two episodes: ${reason}`;
+      return this.#choose(`${worker} rebuilt`, { slot, message }, now);
+    });
+  }
+
+  #choose(key: string, { slot, message }: SlotNews, now: number): SlotNews[] {
+    const newest = this.#newest.get(key);
+    if (newest !== undefined && now - newest.at < QUIET_MS) {
+      newest.leftOut++;
+      return [];
+    }
+    this.#newest.set(key, { at: now, leftOut: 0 });
+    const leftOut = newest?.leftOut ?? 0;
+    return [{ slot, message: leftOut === 0 ? message : `${message}; ${leftOut} more since the last one` }];
   }
 }

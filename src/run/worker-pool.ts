@@ -38,7 +38,7 @@ export interface WorkerPoolOptions {
   readonly settings: Omit<WorkerSettings, 'worker' | 'host' | 'slots'>;
   readonly onReady: (worker: number, catalog: Catalog, runsOn: RunsOn) => void;
   /** A worker has room for more episodes. Where it is in lockstep, all that it said must be dealt with when this returns. */
-  readonly onRoom: () => void;
+  readonly onRoom: (inStep: boolean) => void;
   readonly onEpisode: (worker: number, episode: DeliveredEpisode) => void;
   readonly onLost: (worker: number, loss: WorkerLoss) => void;
   /** A worker says that none can ever do what it was told. */
@@ -268,7 +268,7 @@ export class WorkerPool {
   #giveRoom(options: WorkerPoolOptions, member: Member): void {
     member.credits += member.claimed;
     member.claimed = 0;
-    options.onRoom();
+    options.onRoom(member.settings.lockstep === true);
   }
 
   /** Tells a worker that has just started what the others know. */

@@ -5,6 +5,7 @@ import { connectToParent } from '../protocol/child.ts';
 import { type Lifeline, startLifeline } from '../protocol/lifeline.ts';
 import { type FromWorker, type ToWorker, toWorkerSchema, type WorkerSettings } from '../protocol/worker.ts';
 import { Measure, measureEnvironment } from './measure.ts';
+import { Outbox } from './outbox.ts';
 import { ResetAudit } from './reset-audit.ts';
 import { removeAbandoned, TempDirectories, tempRoot } from './temp-directories.ts';
 import { SamplingWorker } from './worker.ts';
@@ -16,6 +17,7 @@ const REPORT_INTERVAL_MS = 500;
 
 let worker: SamplingWorker | null = null;
 let audit: ResetAudit | undefined;
+let outbox: Outbox | null = null;
 /** Messages are handled one after another: what follows `start` waits until the slots are built. */
 let previous: Promise<void> = Promise.resolve();
 
@@ -25,6 +27,10 @@ const connection = connectToParent<ToWorker, FromWorker>({
     previous = handleAfter(previous, message, attachments['weights']);
   },
   onEnd: async () => await worker?.stop(),
+  onDrain: () => {
+    outbox?.drain();
+    worker?.drained();
+  },
 });
 
 async function handleAfter(
@@ -96,6 +102,8 @@ async function createWorker(
     ...(limits === undefined ? {} : { memoryLimitMiB: memoryLimitMiB(limits) }),
   });
   audit = createAudit(settings, definition, lifeline, directories);
+  const out = new Outbox(connection, settings.lockstep === true);
+  outbox = out;
   try {
     return await SamplingWorker.create({
       settings,
@@ -104,8 +112,8 @@ async function createWorker(
       lifeline,
       directories,
       audit,
-      send: (message, attachments) => connection.send(message, attachments),
-      queuedBytes: () => connection.queuedBytes,
+      send: (message, attachments) => out.send(message, attachments),
+      queuedBytes: () => out.queuedBytes,
     });
   } catch (thrown) {
     if (!(thrown instanceof LabError) || thrown.code !== 'graph-invalid') throw thrown;

@@ -206,7 +206,7 @@ export class Slot {
     try {
       const answer = this.#env.step(decision.action);
       if (answer instanceof Promise)
-        void this.#awaitLater('step', answer, (result) => {
+        this.#awaitLater('step', answer, (result) => {
           this.#tally.stepMs += Date.now() - this.#busySince;
           this.#afterStep(observation, decision, result);
         });
@@ -252,9 +252,15 @@ export class Slot {
     this.fail('env_timeout', detail, this.#busyStage);
   }
 
-  /** Fails the episode, if there is one, and gives up the environment: it uses too much. */
-  evict(detail: string): void {
-    if (!this.#isBroken) this.fail('sandbox_error', detail, null);
+  /**
+   * Gives up the environment: it uses too much. Fails the episode, if there is one. Returns whether there was an environment
+   * and no episode that tells of it.
+   */
+  evict(detail: string): boolean {
+    if (this.#isBroken) return false;
+    const isUntold = this.#assignment === null;
+    this.fail('sandbox_error', detail, null);
+    return isUntold;
   }
 
   /** The worker was held for so long; an episode that is under way has stood still. */
@@ -307,7 +313,7 @@ export class Slot {
 
   #awaitReset(answer: Eventual<Observation>): void {
     if (answer instanceof Promise) {
-      void this.#awaitLater('reset', answer, (observation) => this.#observe(observation));
+      this.#awaitLater('reset', answer, (observation) => this.#observe(observation));
       return;
     }
     // Once an episode; no step is timed.
@@ -315,21 +321,26 @@ export class Slot {
     this.#observe(answer);
   }
 
-  async #awaitLater<T>(stage: WaitedStage, answer: Promise<T>, then: (value: T) => void): Promise<void> {
+  /**
+   * Goes on with `then` when the environment has answered. Not an async function: what waits is held for as long as a tool
+   * takes, by thousands of slots, and is copied by every collection of garbage meanwhile.
+   */
+  #awaitLater<T>(stage: WaitedStage, answer: Promise<T>, then: (value: T) => void): void {
     this.#state = 'busy';
     this.#busySince = Date.now();
     this.#busyStage = stage;
     const generation = this.#generation;
-    try {
-      const value = await answer;
-      // Abandoned meanwhile: the slot has another environment by now.
-      if (generation !== this.#generation) return;
-      this.#context.onAnswer?.(stage, Date.now() - this.#busySince);
-      this.#guard(stage, () => then(value));
-    } catch (thrown) {
-      if (generation !== this.#generation) return;
-      this.fail('env_crash', errorText(thrown), stage);
-    }
+    // Where the numbers differ it was abandoned meanwhile: the slot has another environment by now.
+    answer.then(
+      (value) => generation === this.#generation && this.#answered(stage, () => then(value)),
+      (thrown: unknown) =>
+        generation === this.#generation && this.fail('env_crash', errorText(thrown), stage),
+    );
+  }
+
+  #answered(stage: WaitedStage, goOn: () => void): boolean {
+    this.#context.onAnswer?.(stage, Date.now() - this.#busySince);
+    return this.#guard(stage, goOn);
   }
 
   /** The episode's limit fires while a step is under way: it ends where it stands, and the environment with it. */

@@ -2,7 +2,13 @@ import { totalmem } from 'node:os';
 import { Histogram } from '../domain/histogram.ts';
 import type { PipelineStage, SlotUse } from '../domain/pipeline.ts';
 import type { Lifeline } from '../protocol/lifeline.ts';
-import type { SlotDrift, WorkerLimits, WorkerStage, WorkerWatchReport } from '../protocol/worker.ts';
+import type {
+  SlotDrift,
+  SlotRebuild,
+  WorkerLimits,
+  WorkerStage,
+  WorkerWatchReport,
+} from '../protocol/worker.ts';
 import type { BatchTimes } from './inference-batch.ts';
 import type { Slot, WaitedStage } from './slot.ts';
 import { SlotUsage } from './slot-usage.ts';
@@ -67,6 +73,7 @@ export class WorkerWatch {
   #lastLook: number;
   readonly #cpuLooks: { readonly time: number; readonly cpuMs: number }[] = [];
   #drifts: SlotDrift[] = [];
+  #rebuilds: SlotRebuild[] = [];
   #files: OpenFiles | null = null;
 
   constructor(options: WorkerWatchOptions, now: number) {
@@ -89,6 +96,11 @@ export class WorkerWatch {
   /** An environment answered that was waited for. */
   answered(stage: WaitedStage, ms: number): void {
     this.#seen[stage].add(ms);
+  }
+
+  /** A slot's environment was given up between two episodes. */
+  rebuilt(slot: number, reason: string): void {
+    this.#rebuilds.push({ slot, reason });
   }
 
   sent(bytes: number): void {
@@ -197,8 +209,10 @@ export class WorkerWatch {
         tempBytes: directories?.totalBytes ?? null,
       },
       drifts: this.#drifts,
+      rebuilds: this.#rebuilds,
     };
     this.#drifts = [];
+    this.#rebuilds = [];
     return report;
   }
 

@@ -31,7 +31,7 @@ export interface WorkerOptions {
   /** Absent: resets are not audited. */
   readonly audit?: ResetAudit | undefined;
   readonly send: (message: FromWorker, attachments?: Attachments) => void;
-  /** Bytes sent that the system has not yet taken; absent: none. */
+  /** Bytes sent that the system has not yet taken; absent: none. When there are fewer, `drained` is to be called. */
   readonly queuedBytes?: (() => number) | undefined;
 }
 
@@ -51,6 +51,8 @@ const BLOCK_ROWS = 4;
 /** Turns of the event loop after a call, at most, while more than so many bytes of what was sent are not yet written. */
 const MOST_TURNS = 16;
 const QUEUED_BYTES = 64 * 1024;
+/** Beyond this no call is made: the run is slower than the worker, and what it gets late would only be staler. */
+const MOST_QUEUED_BYTES = 4 * 1024 * 1024;
 
 /** Without a word of the config. */
 const NEVER_WAIT = { minRows: 1, minWindowMs: 0, maxWindowMs: 0 };
@@ -212,6 +214,11 @@ export class SamplingWorker {
     this.#wake();
   }
 
+  /** The system has taken what was sent, or some of it. */
+  drained(): void {
+    this.#wake();
+  }
+
   /** What happened since the last report. */
   report(): WorkerReport {
     const now = performance.now();
@@ -336,7 +343,7 @@ export class SamplingWorker {
   async #nextTurns(): Promise<void> {
     for (let turn = 0; turn < MOST_TURNS; turn++) {
       await nextTurn();
-      if ((this.#options.queuedBytes?.() ?? 0) <= QUEUED_BYTES) break;
+      if (this.#queuedBytes <= QUEUED_BYTES) break;
     }
   }
 
@@ -380,6 +387,10 @@ export class SamplingWorker {
     this.#lookedAt += ms;
   }
 
+  get #queuedBytes(): number {
+    return this.#options.queuedBytes?.() ?? 0;
+  }
+
   #countAway(): number {
     return this.#slots.length - this.#free.length - this.#ready.length;
   }
@@ -389,7 +400,8 @@ export class SamplingWorker {
       !this.#held &&
       !this.#pacer.resting &&
       this.#policyVersion >= 0 &&
-      this.#unacked < this.#options.settings.unackedBytes
+      this.#unacked < this.#options.settings.unackedBytes &&
+      this.#queuedBytes < MOST_QUEUED_BYTES
     );
   }
 
@@ -442,7 +454,7 @@ export class SamplingWorker {
   #evict(slot: Slot, detail: string): void {
     const waits = slot.state === 'ready' || slot.state === 'closing';
     if (waits && !this.#ready.remove(slot, this.#clock.tick())) return;
-    slot.evict(detail);
+    if (slot.evict(detail)) this.#watch.rebuilt(slot.index, detail);
   }
 
   /** The time for which nothing was stepped is not the episodes'. */

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Histogram } from '../../src/domain/histogram.ts';
 import type { ChildStatus } from '../../src/domain/run.ts';
-import type { SlotDrift, WorkerReport } from '../../src/protocol/worker.ts';
+import type { SlotDrift, SlotRebuild, WorkerReport } from '../../src/protocol/worker.ts';
 import type { Situation } from '../../src/run/flow.ts';
 import { PipelineKeeper, type PipelineMoment } from '../../src/run/pipeline-keeper.ts';
 import type { LongCall } from '../../src/run/worker-pool.ts';
@@ -22,6 +22,7 @@ class Simulation {
   steps: (number | null)[] = [100, 100];
   policyVersion = 2;
   drifts: SlotDrift[] = [];
+  rebuilds: SlotRebuild[] = [];
   readonly keeper = new PipelineKeeper({
     workers: {
       status: () => this.children,
@@ -86,6 +87,7 @@ class Simulation {
         policyVersion: this.policyVersion,
         resources: { cpu: 0.5, openFiles: 20, tempBytes: 0 },
         drifts: this.drifts,
+        rebuilds: this.rebuilds,
       },
     };
   }
@@ -275,6 +277,21 @@ it('tells of a slot that uses far more than its peers', () => {
   expect(run.events).toContain(
     "slot-drift worker 0@local, slot 5: 64.0 MiB in its temporary directory; the median of its worker's slots: 0.0 MiB in its temporary directory",
   );
+});
+
+it('tells of slots that were rebuilt between two episodes, of a worker once a minute', () => {
+  const reason = 'its temporary directory holds 600 MiB, the limit is 512';
+  run.rebuilds = [
+    { slot: 5, reason },
+    { slot: 6, reason },
+  ];
+  run.steps = [100, null];
+  run.run(60_000);
+  run.run(TICK_MS);
+  expect(run.events.filter((event) => event.startsWith('slot-rebuilt'))).toEqual([
+    `slot-rebuilt worker 0@local, slot 5: rebuilt between two episodes: ${reason}`,
+    `slot-rebuilt worker 0@local, slot 5: rebuilt between two episodes: ${reason}; 599 more since the last one`,
+  ]);
 });
 
 function drift(slot: number, figure: SlotDrift['figure']): SlotDrift {
