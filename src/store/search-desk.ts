@@ -70,6 +70,15 @@ export class SearchDesk {
     }
   }
 
+  /** Takes in what the run has added, so that the next question need not. What cannot be read is the next question's to say. */
+  follow(): void {
+    try {
+      this.#finder.follow();
+    } catch {
+      // It is read again with the next question, which is told.
+    }
+  }
+
   close(): void {
     this.#text.close();
     this.#database.close();
