@@ -127,7 +127,10 @@ describe('a set of rows', () => {
           const array = Uint8Array.from(ofRows);
           const sets = setsByCode(array, 10);
           const bits = allRows(ofRows.length);
-          keepSets(bits, sets.filter((_, code) => first[code] === 1));
+          keepSets(
+            bits,
+            sets.filter((_, code) => first[code] === 1),
+          );
           for (const [code, set] of sets.entries()) if (second[code] === 1) dropRows(bits, set);
           const kept = ofRows.filter((code) => first[code] === 1 && second[code] === 0);
           expect(countRows(bits)).toBe(kept.length);
@@ -158,7 +161,9 @@ describe('texts of a column', () => {
     fc.assert(
       fc.property(fc.uniqueArray(text, { minLength: 1, maxLength: 40 }), text, (texts, typed) => {
         const wanted = lowerAscii(typed);
-        const block = decodeBlock(encodeBlock(texts.length, [built({ name: 'x', kind: 'text', cells: texts })]));
+        const block = decodeBlock(
+          encodeBlock(texts.length, [built({ name: 'x', kind: 'text', cells: texts })]),
+        );
         const column = block.columns.get('x')!;
         const table = new Uint8Array(texts.length);
         const marked = column.markContaining(wanted, table);

@@ -15,16 +15,7 @@ import {
   PART_PREFIX,
   type PartField,
 } from '../filter-tree.ts';
-import {
-  allRows,
-  dropRows,
-  giveBack,
-  isEmpty,
-  keepRows,
-  keepSets,
-  lendCopy,
-  type RowBits,
-} from './bits.ts';
+import { allRows, dropRows, giveBack, isEmpty, keepRows, keepSets, lendCopy, type RowBits } from './bits.ts';
 import type { Block } from './block.ts';
 import { Column, firstAtLeast, lowerAscii } from './column.ts';
 import { type BlockColumn, componentColumn } from './episode-cells.ts';
@@ -132,7 +123,11 @@ function columnMatcher(name: string, mark: Marker): Matcher {
 
 /** Keeps the rows whose code is marked in TABLE, as sets: those of the codes that are fewer, marked or not. */
 function keepMarked(bits: RowBits, sets: readonly RowBits[], marked: number): void {
-  if (marked <= sets.length - marked) return keepSets(bits, sets.filter((_, code) => TABLE[code] === 1));
+  if (marked <= sets.length - marked)
+    return keepSets(
+      bits,
+      sets.filter((_, code) => TABLE[code] === 1),
+    );
   for (let code = 0; code < sets.length; code += 1) {
     const set = sets[code];
     if (TABLE[code] === 0 && set !== undefined) dropRows(bits, set);

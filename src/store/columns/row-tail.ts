@@ -1,6 +1,6 @@
 import type { SqlValue } from '../episode-row.ts';
-import type { Block, Columns } from './block.ts';
 import type { Codes } from './bits.ts';
+import type { Block, Columns } from './block.ts';
 import { type Cell, Column, type ColumnKind } from './column.ts';
 import { BLOCK_COLUMN_NAMES, cellIn, columnKind, componentsIn } from './episode-cells.ts';
 
@@ -65,7 +65,11 @@ class RowColumns implements Columns {
 
   #make(name: string): Column | undefined {
     const kind = columnKind(name);
-    if (kind !== null) return columnOf(kind, this.#rows.map((row) => cellIn(row, name)));
+    if (kind !== null)
+      return columnOf(
+        kind,
+        this.#rows.map((row) => cellIn(row, name)),
+      );
     const cells = this.#paid().map((paid) => paid.get(name) ?? null);
     return cells.every((cell) => cell === null) ? undefined : columnOf('number', cells);
   }
@@ -84,7 +88,8 @@ function columnOf(kind: ColumnKind, cells: readonly Cell[]): Column {
   const texts = [...distinct].filter((cell) => typeof cell === 'string').toSorted();
   return new Column({
     kind,
-    codes: distinct.size + Number(hasMissing) > 1 ? codesOf(cells, kind === 'number' ? numbers : texts) : null,
+    codes:
+      distinct.size + Number(hasMissing) > 1 ? codesOf(cells, kind === 'number' ? numbers : texts) : null,
     distinct: distinct.size,
     hasMissing,
     numbers: () => numbers,
@@ -97,6 +102,7 @@ function codesOf(cells: readonly Cell[], values: ArrayLike<Cell>): Codes {
   const codes = new Map<Cell, number>();
   for (let code = 0; code < values.length; code += 1) codes.set(values[code] ?? null, code);
   const ofRows = new Uint8Array(cells.length);
-  for (let row = 0; row < cells.length; row += 1) ofRows[row] = codes.get(cells[row] ?? null) ?? values.length;
+  for (let row = 0; row < cells.length; row += 1)
+    ofRows[row] = codes.get(cells[row] ?? null) ?? values.length;
   return ofRows;
 }
