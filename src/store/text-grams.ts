@@ -169,17 +169,10 @@ export class BlockGrams {
     documents: Runs,
     onlyCommon: boolean,
   ): (Uint32Array | Uint16Array | null)[] {
-    const lineEnds = this.#lineEnds.all();
-    const bounds = new Uint32Array(grams.length);
-    for (let line = 0, at = 0; line < lineEnds.length; line += 1) {
-      const count = (documents.ends[line] ?? 0) - (documents.ends[line - 1] ?? 0);
-      for (const end = lineEnds[line] ?? 0; at < end; at += 1) {
-        const gram = starts[at] ?? -1;
-        if (gram >= 0) bounds[gram] = (bounds[gram] ?? 0) + count;
-      }
-    }
+    const bounds = this.#mostOf(grams.length, starts, documents);
     const sets = grams.map((_, gram) => ((bounds[gram] ?? 0) < COMMON ? null : new Uint32Array(SET_WORDS)));
     const lists = grams.map((_, gram): number[] | null => (onlyCommon || sets[gram] !== null ? null : []));
+    const lineEnds = this.#lineEnds.all();
     for (let line = 0, at = 0; line < lineEnds.length; line += 1) {
       const of = new LineDocuments(documents, line);
       for (const end = lineEnds[line] ?? 0; at < end; at += 1) {
@@ -191,15 +184,25 @@ export class BlockGrams {
       }
     }
     return grams.map((_, gram) => {
-      const set = sets[gram] ?? null;
-      if (set === null) {
-        const list = lists[gram] ?? null;
-        return list === null ? null : Uint16Array.from(new Set(list)).toSorted();
-      }
-      const members = documentsIn(set);
+      const [set, list] = [sets[gram] ?? null, lists[gram] ?? null];
+      const members = set === null ? [...new Set(list)] : documentsIn(set);
       if (members.length >= COMMON) return set;
-      return onlyCommon ? null : Uint16Array.from(members);
+      return onlyCommon ? null : Uint16Array.from(members).toSorted();
     });
+  }
+
+  /** No phrase is in more documents than its lines are together. */
+  #mostOf(grams: number, starts: Int32Array, documents: Runs): Uint32Array {
+    const lineEnds = this.#lineEnds.all();
+    const bounds = new Uint32Array(grams);
+    for (let line = 0, at = 0; line < lineEnds.length; line += 1) {
+      const count = (documents.ends[line] ?? 0) - (documents.ends[line - 1] ?? 0);
+      for (const end = lineEnds[line] ?? 0; at < end; at += 1) {
+        const gram = starts[at] ?? -1;
+        if (gram >= 0) bounds[gram] = (bounds[gram] ?? 0) + count;
+      }
+    }
+    return bounds;
   }
 
   /** Phrases of a common word more. */
@@ -322,7 +325,8 @@ function listLength(members: Uint32Array | Uint16Array | null): number {
 function documentsIn(set: Uint32Array): number[] {
   const documents: number[] = [];
   for (const [word, bits] of set.entries()) {
-    for (let rest = bits; rest !== 0; rest &= rest - 1) documents.push(word * 32 + 31 - Math.clz32(rest & -rest));
+    for (let rest = bits; rest !== 0; rest &= rest - 1)
+      documents.push(word * 32 + 31 - Math.clz32(rest & -rest));
   }
   return documents;
 }
