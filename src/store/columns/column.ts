@@ -3,9 +3,9 @@ import { type Codes, type RowBits, setsByCode } from './bits.ts';
 /** What a row holds in a column. */
 export type Cell = string | number | null;
 
-/** A column of so many codes at most, in a block of so many rows at least, is also kept as sets of rows. */
+/** A column of so many codes at most, in a block of so many rows at least, is also kept as sets of rows: not one of the tail. */
 const MOST_SETS = 32;
-const LEAST_ROWS = 2048;
+const LEAST_ROWS = 288;
 
 /** Of what a column's cells are, when they are not null. */
 export type ColumnKind = 'text' | 'number';
