@@ -4,7 +4,7 @@ import type { RunEvent } from '../src/domain/run.ts';
 import type { SavedFilters } from '../src/store/filter.ts';
 import { isSame } from './alarms.ts';
 import { diffEpisode, jump, markEpisode, reexecuteEpisode } from './diff-actions.ts';
-import { closeLine, suggest } from './filter-actions.ts';
+import { closeLine, lineKind, openLine, suggest, typeInLine } from './filter-actions.ts';
 import { type ActionName, actionOf, disabledReason, keyText } from './keymap.ts';
 import type { KeyName } from './keys.ts';
 import { isTooSmall } from './layout.ts';
@@ -15,7 +15,6 @@ import { ReplayCursor } from './replay-cursor.ts';
 import type { Session } from './session.ts';
 import { changeTheme } from './theme-actions.ts';
 import { problemText } from './toast.ts';
-import { typeKey } from './widgets/input-line.ts';
 import { iterationSpan } from './widgets/run-charts.ts';
 
 /** Does what a pressed key means on the screen in front. A key without a meaning there does nothing. */
@@ -35,7 +34,7 @@ export function pressKey(session: Session, key: KeyName, look: Look): void {
 
 /** A key without a meaning of its own is text where a line is being typed. */
 function typeAt(session: Session, key: KeyName): void {
-  if (session.front === 'filter') return typeInFilter(session, key);
+  if (session.front === 'filter') return typeInLine(session, key);
   if (session.palette === null) return undefined;
   session.palette.type(key);
   return session.changed();
@@ -70,9 +69,7 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   drop: (session) => session.knobs?.drop(),
   nextSuggestion: (session) => suggest(session, 1),
   previousSuggestion: (session) => suggest(session, -1),
-  filter: (session) => {
-    session.filterInput = { text: typedBefore(session), problem: [] };
-  },
+  filter: (session) => openLine(session, typedBefore(session)),
   notableNext: (session) =>
     goIf(session, session.replay?.nextNotable(1), 'no later step was paid or had no effect'),
   notablePrevious: (session) =>
@@ -241,15 +238,6 @@ function changeList(session: Session, change: () => void): void {
   session.reread();
 }
 
-function typeInFilter(session: Session, key: KeyName): void {
-  const text = session.filterInput === null ? null : typeKey(session.filterInput.text, key);
-  if (text !== null) {
-    session.filterInput = { text, problem: [] };
-    session.completion?.ask(text);
-  }
-  session.changed();
-}
-
 /** Does what the palette's pointer is on, as if its key had been pressed. */
 function runFromPalette(session: Session, palette: Palette, look: Look): void {
   const choice = palette.selected;
@@ -264,9 +252,10 @@ function acceptFilter(session: Session): void {
   if (input === null) return;
   try {
     takeLine(session, input.text);
+    session.lines.add(lineKind(session.screen), input.text);
     closeLine(session);
   } catch (thrown) {
-    session.filterInput = { text: input.text, problem: errorText(thrown).split('\n') };
+    session.filterInput = { ...input, problem: errorText(thrown).split('\n') };
   }
 }
 

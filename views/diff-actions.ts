@@ -1,8 +1,9 @@
 import type { EpisodeSummary } from '../src/domain/episode.ts';
 import { compareExecutions } from '../src/replay/compare.ts';
 import { recordedExecution } from '../src/replay/recorded.ts';
+import type { EpisodeSearch } from '../src/store/episode-search.ts';
 import { parseFilter } from '../src/store/filter.ts';
-import type { RunReader, StoredEpisode } from '../src/store/queries.ts';
+import type { StoredEpisode } from '../src/store/queries.ts';
 import { type DiffSide, EpisodeDiff } from './episode-diff.ts';
 import { diffHeight } from './screens/diff.ts';
 import type { Session } from './session.ts';
@@ -23,19 +24,30 @@ export function markEpisode(session: Session): void {
 /** Compares the episode in front with the marked one, or with the newest try of the same task before it. */
 export function diffEpisode(session: Session): void {
   const episode = inFront(session);
+  const { run, marked, screen } = session;
+  if (episode === null || run === null) return;
+  if (marked !== null) return compare(session, marked, episode.id);
+  session.attempt(async () => {
+    const found = await previousTry(run.search, episode);
+    // The user has gone elsewhere meanwhile, or asked again.
+    const isLate = session.run !== run || session.screen !== screen || inFront(session)?.id !== episode.id;
+    if (found !== null && !isLate) compare(session, found.episode?.id ?? null, episode.id);
+    return null;
+  });
+}
+
+/** Shows two episodes beside each other; null for the first where there is none to compare with. */
+function compare(session: Session, other: string | null, id: string): void {
   const reader = session.run?.reader ?? null;
-  if (episode === null || reader === null) return;
+  if (reader === null) return;
+  if (other === null || other === id) {
+    session.say(`${id} is the first try of its task; mark another episode with m, then press d here`);
+    return;
+  }
   try {
-    const other = session.marked ?? previousTry(reader, episode);
-    if (other === null || other === episode.id) {
-      session.say(
-        `${episode.id} is the first try of its task; mark another episode with m, then press d here`,
-      );
-      return;
-    }
     show(
       session,
-      new EpisodeDiff(recordedSide(reader.episode(other)), recordedSide(reader.episode(episode.id)), null),
+      new EpisodeDiff(recordedSide(reader.episode(other)), recordedSide(reader.episode(id)), null),
     );
   } catch (thrown) {
     session.say(problemText(thrown), 'bad');
@@ -80,14 +92,16 @@ function inFront(session: Session): EpisodeSummary | null {
   return session.list.selected;
 }
 
-/** The newest try of the same task before this one. */
-function previousTry(reader: RunReader, { id, task, phase, mode }: EpisodeSummary): string | null {
+/** The newest try of the same task before this one: looked for beside the drawing, among all episodes of the run. */
+async function previousTry(
+  search: Pick<EpisodeSearch, 'first'>,
+  { id, task, phase, mode }: EpisodeSummary,
+): ReturnType<EpisodeSearch['first']> {
   const sequence = Number(id.slice(1));
-  if (sequence <= 1) return null;
+  if (sequence <= 1) return { episode: null };
   const family = JSON.stringify(task.family);
   const same = `env:${JSON.stringify(task.env)} family:${family} split:${task.split} index:${task.index} phase:${phase} mode:${mode}`;
-  const { episodes } = reader.episodes(parseFilter(`${same} id:..e${sequence - 1}`), { limit: 1 });
-  return episodes[0]?.id ?? null;
+  return await search.first(parseFilter(`${same} id:..e${sequence - 1}`));
 }
 
 function recordedSide(episode: StoredEpisode): DiffSide {

@@ -1,14 +1,19 @@
 import type { KnobChange, RunEvent } from '../src/domain/run.ts';
 import type { RunReader } from '../src/store/queries.ts';
+import { isSame } from './alarms.ts';
 import { ListCursor } from './list-cursor.ts';
 
 /** Events that can be scrolled through: the newest. */
 const MOST = 5000;
+/** Events that are looked at for what is new: those of a look before that are among them need not be read again. */
+const LOOK = 50;
 
 /** Every event and turned knob of the open run, newest first; the pointer stays on its event when others come in. */
 export class EventLog {
   readonly cursor = new ListCursor();
   #all: readonly RunEvent[] = [];
+  /** Of the run, without turned knobs. */
+  #read: readonly RunEvent[] = [];
   #shown: readonly RunEvent[] = [];
   #filter = '';
 
@@ -34,7 +39,8 @@ export class EventLog {
   refresh(reader: Pick<RunReader, 'events'>, changes: readonly KnobChange[], height: number): void {
     const before = this.selected;
     const turned = changes.map(knobEvent);
-    this.#all = [...reader.events(MOST), ...turned].toSorted((a, b) => b.time - a.time);
+    this.#read = newest(reader, this.#read);
+    this.#all = [...this.#read, ...turned].toSorted((a, b) => b.time - a.time);
     this.#apply();
     // Following, the newest is in front; else what the user looks at keeps its place.
     const moved = this.cursor.selected === 0 || before === null ? -1 : this.#find(before);
@@ -50,6 +56,7 @@ export class EventLog {
 
   clear(): void {
     this.#all = [];
+    this.#read = [];
     this.filterBy('');
   }
 
@@ -64,6 +71,15 @@ export class EventLog {
   #find({ time, kind, message }: RunEvent): number {
     return this.#shown.findIndex((one) => one.time === time && one.kind === kind && one.message === message);
   }
+}
+
+/** The newest MOST events: all are read at first, and when more have come than a look holds. */
+function newest(reader: Pick<RunReader, 'events'>, before: readonly RunEvent[]): readonly RunEvent[] {
+  const look = reader.events(LOOK);
+  const fresh = look.findIndex((_, index) =>
+    look.slice(index).every((event, place) => isSame(event, before[place])),
+  );
+  return fresh < 0 ? reader.events(MOST) : [...look.slice(0, fresh), ...before].slice(0, MOST);
 }
 
 function matches({ level, kind, subject, message, episodes }: RunEvent, words: readonly string[]): boolean {

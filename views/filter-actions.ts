@@ -1,5 +1,6 @@
 import type { SavedFilters } from '../src/store/filter.ts';
 import { FilterCompletion } from './filter-completion.ts';
+import { type EditedLine, editLine, lineOf } from './line-editor.ts';
 import type { Session } from './session.ts';
 import { problemText } from './toast.ts';
 
@@ -12,17 +13,46 @@ export function suggest(session: Session, by: 1 | -1): void {
   const completion = new FilterCompletion({
     search: run.search,
     saved: savedOrNone(session),
-    onText: (text) => {
-      if (session.completion === completion) session.filterInput = { text, problem: [] };
+    onLine: (line) => {
+      if (session.completion === completion) session.filterInput = { ...line, problem: [] };
     },
     onChange: () => session.changed(),
   });
   session.completion = completion;
-  return completion.ask(filterInput.text);
+  return completion.ask(filterInput);
+}
+
+/** Opens the line with a text. */
+export function openLine(session: Session, text: string): void {
+  session.filterInput = { ...lineOf(text), problem: [] };
+}
+
+/** A key in the line: types, moves and erases as readline does; up and down go through what was accepted before. */
+export function typeInLine(session: Session, key: string): void {
+  const { filterInput } = session;
+  if (filterInput === null) return;
+  const line =
+    key === 'up' || key === 'down' ? recalled(session, filterInput, key) : editLine(filterInput, key);
+  if (line !== null) {
+    session.filterInput = { ...line, problem: [] };
+    session.completion?.ask(line);
+  }
+  session.changed();
+}
+
+function recalled({ lines, screen }: Session, { text }: EditedLine, key: 'up' | 'down'): EditedLine | null {
+  const found = lines.move(lineKind(screen), key === 'up' ? -1 : 1, text);
+  return found === null ? null : lineOf(found);
+}
+
+/** Lines that were accepted are kept apart by what they are: filters of episodes, of events, searches in a replay. */
+export function lineKind(screen: Session['screen']): string {
+  return screen === 'events' || screen === 'replay' ? screen : 'episodes';
 }
 
 /** The line is done with. */
 export function closeLine(session: Session): void {
+  session.lines.leave();
   session.filterInput = null;
   session.completion = null;
 }

@@ -1,6 +1,7 @@
 import { errorText } from '../src/domain/error.ts';
 import type { EpisodeSearch } from '../src/store/episode-search.ts';
 import type { SavedFilters } from '../src/store/filter.ts';
+import { type EditedLine, lineOf } from './line-editor.ts';
 
 type Completion = NonNullable<Awaited<ReturnType<EpisodeSearch['complete']>>>;
 
@@ -18,17 +19,17 @@ export interface CompletionView {
 export interface FilterCompletionOptions {
   readonly search: Pick<EpisodeSearch, 'complete'>;
   readonly saved: SavedFilters;
-  /** A suggestion was taken: the line with it. */
-  readonly onText: (text: string) => void;
+  /** A suggestion was taken: the line with it, the cursor behind it. */
+  readonly onLine: (line: EditedLine) => void;
   /** An answer has come. */
   readonly onChange: () => void;
 }
 
-/** What may be typed at the end of the filter line, with how many episodes it would match; asked for beside the drawing. */
+/** What may be typed at the cursor of the filter line, with how many episodes it would match; asked for beside the drawing. */
 export class FilterCompletion {
   readonly #options: FilterCompletionOptions;
-  /** The text that the suggestions belong to, and which part of it they take the place of. */
-  #base = '';
+  /** The line that the suggestions belong to, and which part of it they take the place of. */
+  #base = lineOf('');
   #completion: Pick<Completion, 'from' | 'to'> = { from: 0, to: 0 };
   #questions = 0;
   /** Moves that were made before there was anything to move through. */
@@ -43,13 +44,13 @@ export class FilterCompletion {
     return this.#view;
   }
 
-  /** Asks what may follow a text. The suggestions of before stay until the answer is there. */
-  ask(text: string): void {
-    this.#base = text;
+  /** Asks what may stand at the cursor of a line. The suggestions of before stay until the answer is there. */
+  ask(line: EditedLine): void {
+    this.#base = line;
     this.#moves = 0;
     this.#questions += 1;
     this.#view = { ...this.#view, selected: -1, isAsking: true };
-    void this.#answer(text, this.#questions);
+    void this.#answer(line, this.#questions);
   }
 
   /** Puts the next suggestion into the line, or with -1 the one before; where there is only one, asks what may follow it. */
@@ -60,14 +61,14 @@ export class FilterCompletion {
     }
     const { suggestions, selected } = this.#view;
     const isSettled = suggestions.length === 1 && selected === 0;
-    if (isSettled) this.ask(this.#textWith(0));
+    if (isSettled) this.ask(this.#lineWith(0));
     else this.#select(by);
   }
 
-  async #answer(text: string, question: number): Promise<void> {
+  async #answer({ text, cursor }: EditedLine, question: number): Promise<void> {
     const { search, saved, onChange } = this.#options;
     try {
-      const found = await search.complete(text, text.length, saved);
+      const found = await search.complete(text, cursor, saved);
       // What was typed meanwhile has asked anew; or the search was closed.
       if (question !== this.#questions || found === null) return;
       this.#completion = found;
@@ -87,12 +88,12 @@ export class FilterCompletion {
     const from = selected < 0 && by > 0 ? -1 : Math.max(0, selected);
     const next = (((from + by) % length) + length) % length;
     this.#view = { ...this.#view, selected: next };
-    this.#options.onText(this.#textWith(next));
+    this.#options.onLine(this.#lineWith(next));
   }
 
-  #textWith(index: number): string {
+  #lineWith(index: number): EditedLine {
     const { from, to } = this.#completion;
-    const text = this.#view.suggestions[index]?.text ?? '';
-    return this.#base.slice(0, from) + text + this.#base.slice(to);
+    const before = this.#base.text.slice(0, from) + (this.#view.suggestions[index]?.text ?? '');
+    return { text: before + this.#base.text.slice(to), cursor: before.length };
   }
 }

@@ -21,6 +21,10 @@ const SEQUENCES: Readonly<Record<string, KeyName>> = {
   '[5~': 'pgup',
   '[6~': 'pgdn',
   '[Z': 'shift-tab',
+  '[1;5C': 'ctrl-right',
+  '[1;5D': 'ctrl-left',
+  '[1;3C': 'ctrl-right',
+  '[1;3D': 'ctrl-left',
 };
 
 const CONTROLS: Readonly<Record<string, KeyName>> = {

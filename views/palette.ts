@@ -1,7 +1,7 @@
 import { type KeyContext, type Screen } from './key-binding.ts';
 import { ACTION_NAMES, type ActionName, bindingOf, disabledReason } from './keymap.ts';
+import { type EditedLine, editLine, lineOf } from './line-editor.ts';
 import { ListCursor } from './list-cursor.ts';
-import { typeKey } from './widgets/input-line.ts';
 
 /** A command that the palette offers. */
 export interface PaletteChoice {
@@ -22,7 +22,7 @@ const WINDOW = 10;
 export class Palette {
   readonly cursor = new ListCursor();
   readonly #all: readonly PaletteChoice[];
-  #text = '';
+  #line = lineOf('');
 
   constructor(of: Screen, context: KeyContext) {
     const screen = of === 'knob' ? 'overview' : of;
@@ -34,13 +34,13 @@ export class Palette {
     });
   }
 
-  get text(): string {
-    return this.#text;
+  get line(): EditedLine {
+    return this.#line;
   }
 
   /** Those that hold every typed word; those whose label does come first. */
   get choices(): readonly PaletteChoice[] {
-    const words = this.#text
+    const words = this.#line.text
       .toLowerCase()
       .split(' ')
       .filter((word) => word !== '');
@@ -54,10 +54,10 @@ export class Palette {
   }
 
   type(key: string): void {
-    const text = typeKey(this.#text, key);
-    if (text === null) return;
-    this.#text = text;
-    this.cursor.reset();
+    const line = editLine(this.#line, key);
+    if (line === null) return;
+    if (line.text !== this.#line.text) this.cursor.reset();
+    this.#line = line;
   }
 
   move(by: number): void {

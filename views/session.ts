@@ -15,6 +15,7 @@ import type { FilterCompletion } from './filter-completion.ts';
 import { type KeyContext, type Screen } from './key-binding.ts';
 import { KnobDesk } from './knob-desk.ts';
 import { planOverview, type Size } from './layout.ts';
+import { LineHistory } from './line-history.ts';
 import { LiveRun, type RunSources, runSources } from './live-run.ts';
 import type { Look } from './look.ts';
 import type { Palette } from './palette.ts';
@@ -71,6 +72,8 @@ export class Session {
   help: { readonly scroll: number } | null = null;
   question: Question | null = null;
   filterInput: LineInput | null = null;
+  /** What was accepted in the filter line before. */
+  readonly lines = new LineHistory();
   /** What may be typed in the filter line, once that was asked for. */
   completion: FilterCompletion | null = null;
   replay: ReplayCursor | null = null;

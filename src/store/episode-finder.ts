@@ -53,6 +53,11 @@ export class EpisodeFinder {
     this.#text = text;
   }
 
+  /** Takes in what the run has added, so that the next question need not. */
+  follow(): void {
+    this.#atOnce(() => this.#columns.blocks());
+  }
+
   /** Page and count, of one moment. Throws `usage` for a cursor that is none of this filter's. */
   search(filter: Filter, { limit, after = null }: PageOptions): EpisodeMatches {
     return this.#atOnce(() => {

@@ -4,7 +4,13 @@ import type { Filter, SavedFilters } from './filter.ts';
 import type { Completion } from './filter-completion.ts';
 import type { FilterNode } from './filter-tree.ts';
 import type { RunPaths } from './run-directory.ts';
-import { type Answer, type Question, type SearchAnswer, SearchDesk } from './search-desk.ts';
+import {
+  type Answer,
+  type FirstEpisode,
+  type Question,
+  type SearchAnswer,
+  SearchDesk,
+} from './search-desk.ts';
 import { SearchThread } from './thread-search.ts';
 
 /**
@@ -16,6 +22,8 @@ export interface EpisodeSearch {
   /** A page in the filter's order, and the count of all. Rejects with `usage` for a page that cannot be continued. */
   search(filter: Filter, page: PageOptions): Promise<SearchAnswer | null>;
   facets(where: FilterNode): Promise<EpisodeFacets | null>;
+  /** The first episode in the filter's order; a question of its own kind, which those of a list do not take the place of. */
+  first(filter: Filter): Promise<FirstEpisode | null>;
   /** What may be typed at a place (an index) of a filter text. */
   complete(text: string, cursor: number, saved: SavedFilters): Promise<Completion | null>;
   /** Ends it once what was sent is answered; what was not sent is answered with null. */
@@ -56,7 +64,7 @@ function directly(paths: RunPaths): Desk {
 /** Sends one question of a kind at a time, and keeps the newest of those that come meanwhile. */
 export class QueuedSearch implements EpisodeSearch {
   readonly #desk: Desk;
-  readonly #lines = { search: new Line(), facets: new Line(), complete: new Line() };
+  readonly #lines = { search: new Line(), facets: new Line(), first: new Line(), complete: new Line() };
 
   constructor(desk: Desk) {
     this.#desk = desk;
@@ -70,6 +78,11 @@ export class QueuedSearch implements EpisodeSearch {
   async facets(where: FilterNode): Promise<EpisodeFacets | null> {
     const answer = await this.#ask({ kind: 'facets', where });
     return answer?.kind === 'facets' ? answer.found : null;
+  }
+
+  async first(filter: Filter): Promise<FirstEpisode | null> {
+    const answer = await this.#ask({ kind: 'first', filter });
+    return answer?.kind === 'first' ? answer.found : null;
   }
 
   async complete(text: string, cursor: number, saved: SavedFilters): Promise<Completion | null> {

@@ -1,3 +1,4 @@
+import type { EpisodeSummary } from '../domain/episode.ts';
 import type { EpisodeFacets } from './columns/facets.ts';
 import { openDatabaseReadOnly } from './database.ts';
 import { EpisodeFinder, type EpisodeMatches, type PageOptions } from './episode-finder.ts';
@@ -13,10 +14,16 @@ export interface SearchAnswer extends EpisodeMatches {
   readonly ms: number;
 }
 
+/** The first episode of a filter's order; null when none matches. */
+export interface FirstEpisode {
+  readonly episode: EpisodeSummary | null;
+}
+
 /** A question to a run's index. */
 export type Question =
   | { readonly kind: 'search'; readonly filter: Filter; readonly page: PageOptions }
   | { readonly kind: 'facets'; readonly where: FilterNode }
+  | { readonly kind: 'first'; readonly filter: Filter }
   | {
       readonly kind: 'complete';
       readonly text: string;
@@ -28,6 +35,7 @@ export type Question =
 export type Answer =
   | { readonly kind: 'search'; readonly found: SearchAnswer }
   | { readonly kind: 'facets'; readonly found: EpisodeFacets }
+  | { readonly kind: 'first'; readonly found: FirstEpisode }
   | { readonly kind: 'complete'; readonly found: Completion };
 
 /** Answers questions of a run's index, on the thread that calls. */
@@ -56,6 +64,10 @@ export class SearchDesk {
         }
         case 'facets':
           return { kind: 'facets', found: this.#finder.facets(question.where) };
+        case 'first': {
+          const [episode = null] = this.#finder.search(question.filter, { limit: 1 }).episodes;
+          return { kind: 'first', found: { episode } };
+        }
         case 'complete':
           return {
             kind: 'complete',
@@ -67,6 +79,15 @@ export class SearchDesk {
       }
     } catch (thrown) {
       throw storeError(thrown, 'read the index', this.#paths.database);
+    }
+  }
+
+  /** Takes in what the run has added, so that the next question need not. What cannot be read is the next question's to say. */
+  follow(): void {
+    try {
+      this.#finder.follow();
+    } catch {
+      // It is read again with the next question, which is told.
     }
   }
 

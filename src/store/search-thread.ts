@@ -9,8 +9,13 @@ import type { ThreadReply } from './thread-search.ts';
 const paths: RunPaths = workerData;
 let desk: SearchDesk | null = null;
 
+/** Of what a run adds in this time, ms, a question takes in at most: at 2,500 episodes a second 3 ms of its time, not 30. */
+const FOLLOW_MS = 100;
+const following = setInterval(() => desk?.follow(), FOLLOW_MS);
+
 parentPort?.on('message', (question: Question | null) => {
   if (question === null) {
+    clearInterval(following);
     desk?.close();
     parentPort?.close();
     return;

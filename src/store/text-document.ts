@@ -13,10 +13,10 @@ export interface TextDocument {
   readonly lines: readonly string[];
 }
 
-const headerSchema = z.looseObject({
+const headerSchema = z.object({
   id: episodeIdSchema,
   startedAt: z.number(),
-  task: z.looseObject({ family: z.string() }),
+  task: z.object({ family: z.string() }),
   failure: z.enum(FAILURE_TYPES).nullable(),
   failureDetail: z.string().nullable(),
   tags: z.array(z.string()).default([]),
@@ -25,7 +25,6 @@ const bodySchema = z.looseObject({
   lines: z.array(z.string()),
   steps: z.array(z.looseObject({ action: actionSchema })),
 });
-const linesSchema = z.array(z.string());
 
 /** The beginning of a body as the sampler writes it, and what follows its lines there. */
 const HEAD = '{"lines":[';
@@ -65,15 +64,31 @@ function bodyLines(record: StoredRecord): string[] {
 function quickLines(json: string): string[] | null {
   const end = json.startsWith(HEAD) ? json.indexOf(AFTER_LINES) : -1;
   if (end < 0) return null;
-  const lines = linesSchema.parse(JSON.parse(json.slice(HEAD.length - 1, end + 1)));
+  const parsed: unknown = JSON.parse(json.slice(HEAD.length - 1, end + 1));
+  if (!Array.isArray(parsed) || !parsed.every((line) => typeof line === 'string')) return null;
+  const lines: string[] = parsed;
   let last = '';
   for (const match of json.slice(end).matchAll(ACTION)) {
     const action = match[1] ?? '';
     // A loop does the same again and again.
-    if (action !== last) lines.push(formatAction(actionSchema.parse(JSON.parse(action))));
+    if (action !== last) lines.push(actionText(action));
     last = action;
   }
   return lines;
+}
+
+/** Actions as text, by their JSON: they are done again and again, in one episode and in all. */
+const ACTIONS = new Map<string, string>();
+const MOST_ACTIONS = 20_000;
+
+function actionText(json: string): string {
+  const known = ACTIONS.get(json);
+  if (known !== undefined) return known;
+  const text = formatAction(actionSchema.parse(JSON.parse(json)));
+  if (ACTIONS.size >= MOST_ACTIONS) ACTIONS.clear();
+  // A copy: a part of a string keeps the whole of it in memory.
+  ACTIONS.set(Buffer.from(json).toString(), text);
+  return text;
 }
 
 function slowLines(json: string): string[] {

@@ -4,73 +4,130 @@ import { wordsOf } from './text-words.ts';
 export const BLOCK = 4096;
 /** Longest phrase, in words, that is looked up instead of searched for. */
 export const MAX_GRAM = 4;
-/** A phrase in so many documents of a block or more is common there. */
+/** A word or phrase in so many documents of a block or more is common there. */
 const COMMON = 128;
-/** Words of different lines that a block may hold in memory; of a block of more text no phrase is taken for common. */
+/** Words of different lines that a block may hold in memory; of a block of more text no phrase is looked up. */
 const MOST_WORDS = 4_000_000;
+/** Phrases of one length that are not common may be in so many documents of a block together: 2 bytes each on the disk. */
+const MOST_LISTED = 65_536;
+/** A line in so many documents is added as a set of them, 32 at a time. */
+const MANY = 64;
+/** Bytes of a set of documents; what is shorter is a list. */
+export const SET_BYTES = BLOCK / 8;
+const SET_WORDS = BLOCK / 32;
 
-/** The set of documents of one block, a bit each, that have a phrase. */
-export interface CommonGram {
+/** The documents of one block that have a phrase: a set, a bit each, where it is common; else a list of their places, u16. */
+export interface BlockPhrase {
   readonly gram: string;
-  readonly members: Uint8Array;
+  readonly members: Buffer;
 }
 
-/** Phrases of one length, by number: what each is, and where they begin in each line (−1: none that is common). */
+/** What can be looked up of a block. */
+export interface BlockPhrases {
+  readonly phrases: readonly BlockPhrase[];
+  /** Every phrase of common words of up to so many is there if any document has it. 0: not even common words are. */
+  readonly complete: number;
+}
+
+/** Phrases of one length, by number: what each is, and which begins at each word of the lines (−1: none that counts). */
 interface Level {
   readonly grams: readonly string[];
-  readonly starts: readonly Int32Array[];
+  readonly starts: Int32Array;
+}
+
+/** Where what belongs to each of some things, one after the other, ends. */
+interface Runs {
+  readonly ends: Int32Array;
+  readonly values: Int32Array;
 }
 
 /**
- * Finds the phrases of up to MAX_GRAM words that are common in a block of documents: those for which a full-text index has
- * to walk through much, and for which a set of bits is small. Each part of a common phrase is common (Agrawal and Srikant
- * 1994), so that longer ones are only looked for among those.
+ * Finds, of a block of documents, the words that are common, and the phrases of up to MAX_GRAM common words with the documents
+ * that have them: all those for which a full-text index would have to walk through much. Phrases of common words are few, since
+ * what is common is what the environment says again and again; where they are not, only common ones are kept, each part of
+ * which is common too (Agrawal and Srikant 1994).
+ *
+ * A block has tens of thousands of lines. They are kept as numbers in a few long arrays: as objects they would be most of
+ * what the collector looks at.
  */
 export class BlockGrams {
+  readonly #onWord: (word: string) => void;
   readonly #wordIds = new Map<string, number>();
   readonly #lineIds = new Map<string, number>();
-  /** Of each line, its words. */
-  readonly #lines: Int32Array[] = [];
-  /** Of each document, its lines. */
-  readonly #documents: Uint32Array[] = [];
-  #words = 0;
+  /** Of each line, its words as text with a space between. */
+  #texts: string[] = [];
+  /** Words of all lines, and where those of each line end. */
+  #words = new NumberList();
+  #lineEnds = new NumberList();
+  /** Lines of all documents, and where those of each document end. */
+  #lines = new NumberList();
+  #documentEnds = new NumberList();
+  #overflows = false;
 
-  /** Documents noted so far. */
-  get size(): number {
-    return this.#documents.length;
+  /** `onWord` is called with each word of a line that the block did not have before. */
+  constructor(onWord: (word: string) => void) {
+    this.#onWord = onWord;
   }
 
-  /** Notes the next document. */
-  add(lines: readonly string[]): void {
-    this.#documents.push(
-      this.#overflows() ? new Uint32Array(0) : Uint32Array.from(lines, (line) => this.#lineId(line)),
-    );
+  /** Notes the next document; returns the words of each of its lines, with a space between. */
+  add(lines: readonly string[]): string[] {
+    const texts = lines.map((line) => {
+      if (this.#overflows) return wordsOf(line).map(this.#noted).join(' ');
+      const id = this.#lineIds.get(line) ?? this.#addLine(line);
+      this.#lines.push(id);
+      return this.#texts[id] ?? '';
+    });
+    this.#documentEnds.push(this.#lines.length);
+    if (this.#words.length > MOST_WORDS) this.#giveUp();
+    return texts;
   }
 
-  /** The common phrases of a whole block. */
-  common(): CommonGram[] {
-    const found: CommonGram[] = [];
-    if (this.#overflows()) return found;
-    let level: Level = { grams: [...this.#wordIds.keys()], starts: this.#lines };
-    const isCommonWord = this.#count(level).map((count) => Number(count >= COMMON));
-    for (let length = 1; length <= MAX_GRAM; length++) {
-      const counts = this.#count(level);
-      found.push(...this.#setsOf(level, counts));
-      level = this.#longer(level, counts, length, isCommonWord);
+  /** What can be looked up of a whole block. */
+  common(): BlockPhrases {
+    const phrases: BlockPhrase[] = [];
+    if (this.#overflows) return { phrases, complete: 0 };
+    const documents = this.#documentsOfLines();
+    const texts = [...this.#wordIds.keys()];
+    const words = this.#membersOf({ grams: texts, starts: this.#words.all() }, documents, true);
+    const isCommon = Uint8Array.from(words, (members) => Number(members !== null));
+    for (const [word, gram] of texts.entries()) push(phrases, gram, words[word] ?? null);
+    let level: Level = { grams: texts, starts: kept(this.#words.all(), (word) => isCommon[word] === 1) };
+    let complete = 1;
+    for (let length = 2; length <= MAX_GRAM; length += 1) {
+      level = this.#longer(level, length, texts, isCommon);
+      const found = this.#membersOf(level, documents, false);
+      const listed = found.reduce((sum, members) => sum + listLength(members), 0);
+      const isWhole = complete === length - 1 && listed <= MOST_LISTED;
+      if (isWhole) complete = length;
+      for (const [gram, text] of level.grams.entries()) {
+        const members = found[gram] ?? null;
+        if (isWhole || listLength(members) === 0) push(phrases, text, members);
+      }
+      if (isWhole) continue;
+      const starts = kept(level.starts, (gram) => listLength(found[gram] ?? null) === 0);
+      level = { grams: level.grams, starts };
     }
-    return found;
+    return { phrases, complete };
   }
 
-  #overflows(): boolean {
-    return this.#words > MOST_WORDS;
+  readonly #noted = (word: string): string => {
+    this.#wordId(word);
+    return word;
+  };
+
+  /** So much text is not looked up: only its words are still to be said. */
+  #giveUp(): void {
+    this.#overflows = true;
+    this.#lineIds.clear();
+    this.#texts = [];
+    for (const list of [this.#words, this.#lineEnds, this.#lines, this.#documentEnds]) list.clear();
   }
 
-  #lineId(line: string): number {
-    const known = this.#lineIds.get(line);
-    if (known !== undefined) return known;
+  #addLine(line: string): number {
     const words = wordsOf(line);
-    this.#words += words.length;
-    const id = this.#lines.push(Int32Array.from(words, (word) => this.#wordId(word))) - 1;
+    for (const word of words) this.#words.push(this.#wordId(word));
+    this.#lineEnds.push(this.#words.length);
+    const id = this.#texts.push(words.join(' ')) - 1;
     this.#lineIds.set(line, id);
     return id;
   }
@@ -80,64 +137,201 @@ export class BlockGrams {
     if (known !== undefined) return known;
     const id = this.#wordIds.size;
     this.#wordIds.set(word, id);
+    this.#onWord(word);
     return id;
   }
 
-  /** In how many documents each phrase is. */
-  #count({ grams, starts }: Level): Uint32Array {
-    const counts = new Uint32Array(grams.length);
-    const seen = new Int32Array(grams.length).fill(-1);
-    for (const [document, lines] of this.#documents.entries()) {
-      for (const line of lines) {
-        for (const gram of starts[line] ?? []) {
-          if (gram < 0 || seen[gram] === document) continue;
-          seen[gram] = document;
-          counts[gram] = (counts[gram] ?? 0) + 1;
-        }
+  /** The places of the documents that have each line. */
+  #documentsOfLines(): Runs {
+    const lines = this.#lines.all();
+    const ends = new Int32Array(this.#texts.length);
+    for (const line of lines) ends[line] = (ends[line] ?? 0) + 1;
+    for (let line = 1; line < ends.length; line += 1) ends[line] = (ends[line] ?? 0) + (ends[line - 1] ?? 0);
+    const values = new Int32Array(lines.length);
+    const next = ends.slice();
+    let at = lines.length;
+    const documentEnds = this.#documentEnds.all();
+    for (let document = documentEnds.length - 1; document >= 0; document -= 1) {
+      for (const begin = documentEnds[document - 1] ?? 0; at > begin; ) {
+        at -= 1;
+        const line = lines[at] ?? 0;
+        const place = (next[line] ?? 0) - 1;
+        next[line] = place;
+        values[place] = document;
       }
     }
-    return counts;
+    return { ends, values };
   }
 
-  #setsOf({ grams, starts }: Level, counts: Uint32Array): CommonGram[] {
-    const sets = grams.map((_, gram) => ((counts[gram] ?? 0) >= COMMON ? new Uint8Array(BLOCK / 8) : null));
-    for (const [document, lines] of this.#documents.entries()) {
-      const [at, bit] = [document >> 3, 1 << (document & 7)];
-      for (const line of lines) {
-        for (const gram of starts[line] ?? []) {
-          const set = sets[gram] ?? null;
-          if (set !== null) set[at] = (set[at] ?? 0) | bit;
-        }
+  /** For each phrase the documents that have it; with `onlyCommon` null for those that are not common. */
+  #membersOf(
+    { grams, starts }: Level,
+    documents: Runs,
+    onlyCommon: boolean,
+  ): (Uint32Array | Uint16Array | null)[] {
+    const bounds = this.#mostOf(grams.length, starts, documents);
+    const sets = grams.map((_, gram) => ((bounds[gram] ?? 0) < COMMON ? null : new Uint32Array(SET_WORDS)));
+    const lists = grams.map((_, gram): number[] | null => (onlyCommon || sets[gram] !== null ? null : []));
+    const lineEnds = this.#lineEnds.all();
+    for (let line = 0, at = 0; line < lineEnds.length; line += 1) {
+      const of = new LineDocuments(documents, line);
+      for (const end = lineEnds[line] ?? 0; at < end; at += 1) {
+        const gram = starts[at] ?? -1;
+        if (gram < 0) continue;
+        const set = sets[gram] ?? null;
+        if (set !== null) of.addToSet(set);
+        else of.addToList(lists[gram] ?? null);
       }
     }
-    return sets.flatMap((members, gram) => (members === null ? [] : [{ gram: grams[gram] ?? '', members }]));
+    return grams.map((_, gram) => {
+      const [set, list] = [sets[gram] ?? null, lists[gram] ?? null];
+      const members = set === null ? [...new Set(list)] : documentsIn(set);
+      if (members.length >= COMMON) return set;
+      return onlyCommon ? null : Uint16Array.from(members).toSorted();
+    });
   }
 
-  /** Phrases of a word more, made of common ones. */
-  #longer(level: Level, counts: Uint32Array, length: number, isCommonWord: Uint32Array): Level {
-    const texts = [...this.#wordIds.keys()];
+  /** No phrase is in more documents than its lines are together. */
+  #mostOf(grams: number, starts: Int32Array, documents: Runs): Uint32Array {
+    const lineEnds = this.#lineEnds.all();
+    const bounds = new Uint32Array(grams);
+    for (let line = 0, at = 0; line < lineEnds.length; line += 1) {
+      const count = (documents.ends[line] ?? 0) - (documents.ends[line - 1] ?? 0);
+      for (const end = lineEnds[line] ?? 0; at < end; at += 1) {
+        const gram = starts[at] ?? -1;
+        if (gram >= 0) bounds[gram] = (bounds[gram] ?? 0) + count;
+      }
+    }
+    return bounds;
+  }
+
+  /** Phrases of a common word more. */
+  #longer(level: Level, length: number, texts: readonly string[], isCommon: Uint8Array): Level {
     const ids = new Map<number, number>();
     const grams: string[] = [];
-    const starts = level.starts.map((of, line) => {
-      const words = this.#lines[line] ?? NONE;
-      let next: Int32Array = NONE;
-      for (const [start, gram] of of.entries()) {
-        const word = words[start + length];
-        if (gram < 0 || word === undefined) continue;
-        if ((counts[gram] ?? 0) < COMMON || isCommonWord[word] !== 1) continue;
+    const words = this.#words.all();
+    const starts = new Int32Array(words.length).fill(-1);
+    const lineEnds = this.#lineEnds.all();
+    for (let line = 0, at = 0; line < lineEnds.length; line += 1) {
+      const end = lineEnds[line] ?? 0;
+      for (; at + length <= end; at += 1) {
+        const gram = level.starts[at] ?? -1;
+        const word = words[at + length - 1] ?? 0;
+        if (gram < 0 || isCommon[word] !== 1) continue;
         const key = gram * texts.length + word;
         let id = ids.get(key);
         if (id === undefined) {
           id = grams.push(`${level.grams[gram] ?? ''} ${texts[word] ?? ''}`) - 1;
           ids.set(key, id);
         }
-        if (next === NONE) next = new Int32Array(of.length).fill(-1);
-        next[start] = id;
+        starts[at] = id;
       }
-      return next;
-    });
+      at = end;
+    }
     return { grams, starts };
   }
 }
 
-const NONE = new Int32Array(0);
+/** The documents that have a line. */
+class LineDocuments {
+  readonly #values: Int32Array;
+  readonly #begin: number;
+  readonly #end: number;
+  #set: Uint32Array | null = null;
+
+  constructor({ ends, values }: Runs, line: number) {
+    this.#values = values;
+    this.#begin = ends[line - 1] ?? 0;
+    this.#end = ends[line] ?? 0;
+  }
+
+  addToList(list: number[] | null): void {
+    for (let at = this.#begin; at < this.#end; at += 1) list?.push(this.#values[at] ?? 0);
+  }
+
+  addToSet(set: Uint32Array): void {
+    if (this.#end - this.#begin < MANY) return this.#addEach(set);
+    if (this.#set === null) {
+      this.#set = new Uint32Array(SET_WORDS);
+      this.#addEach(this.#set);
+    }
+    for (let word = 0; word < SET_WORDS; word += 1) set[word] = (set[word] ?? 0) | (this.#set[word] ?? 0);
+  }
+
+  #addEach(set: Uint32Array): void {
+    for (let at = this.#begin; at < this.#end; at += 1) {
+      const document = this.#values[at] ?? 0;
+      const word = document >>> 5;
+      set[word] = (set[word] ?? 0) | (1 << (document & 31));
+    }
+  }
+}
+
+/** Whole numbers that are added to. */
+class NumberList {
+  #values = new Int32Array(1024);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(value: number): void {
+    if (this.#length === this.#values.length) {
+      const longer = new Int32Array(2 * this.#length);
+      longer.set(this.#values);
+      this.#values = longer;
+    }
+    this.#values[this.#length] = value;
+    this.#length += 1;
+  }
+
+  /** All of them; not to be written to. */
+  all(): Int32Array {
+    return this.#values.subarray(0, this.#length);
+  }
+
+  clear(): void {
+    this.#values = new Int32Array(1024);
+    this.#length = 0;
+  }
+}
+
+/** The places of those documents of a block that a stored set or list has, ascending. */
+export function membersIn(stored: Buffer): number[] {
+  if (stored.byteLength < SET_BYTES)
+    return Array.from({ length: stored.byteLength / 2 }, (_, index) => stored.readUInt16LE(2 * index));
+  return documentsIn(Uint32Array.from({ length: SET_WORDS }, (_, word) => stored.readUInt32LE(4 * word)));
+}
+
+function push(phrases: BlockPhrase[], gram: string, members: Uint32Array | Uint16Array | null): void {
+  if (members !== null) phrases.push({ gram, members: bytesOf(members) });
+}
+
+function bytesOf(members: Uint32Array | Uint16Array): Buffer {
+  const bytes = Buffer.allocUnsafe(members.byteLength);
+  for (const [index, member] of members.entries()) {
+    if (members.BYTES_PER_ELEMENT === 4) bytes.writeUInt32LE(member, 4 * index);
+    else bytes.writeUInt16LE(member, 2 * index);
+  }
+  return bytes;
+}
+
+/** Documents of a list; 0 of a set. */
+function listLength(members: Uint32Array | Uint16Array | null): number {
+  return members instanceof Uint16Array ? members.length : 0;
+}
+
+function documentsIn(set: Uint32Array): number[] {
+  const documents: number[] = [];
+  for (const [word, bits] of set.entries()) {
+    for (let rest = bits; rest !== 0; rest &= rest - 1)
+      documents.push(word * 32 + 31 - Math.clz32(rest & -rest));
+  }
+  return documents;
+}
+
+/** Numbers, −1 in place of those that do not count. */
+function kept(numbers: Int32Array, counts: (number: number) => boolean): Int32Array {
+  return numbers.map((number) => (number >= 0 && counts(number) ? number : -1));
+}

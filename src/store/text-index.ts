@@ -4,7 +4,8 @@ import type Database from 'better-sqlite3';
 import { LabError } from '../domain/error.ts';
 import { isDamagedDatabase, storeError } from './store-error.ts';
 import { openTextDatabaseReadOnly, readTextState, type TextState } from './text-database.ts';
-import { BLOCK, MAX_GRAM } from './text-grams.ts';
+import { BLOCK } from './text-grams.ts';
+import { BlockLookup } from './text-lookup.ts';
 import { TextTail } from './text-tail.ts';
 import { type Phrase, phraseOf } from './text-words.ts';
 
@@ -68,6 +69,7 @@ class SearchedText implements TextIndex {
   readonly #tail: TextTail;
   readonly #answers = new Map<string, Answer>();
   #database: Database.Database;
+  #lookup: BlockLookup | null = null;
   /** Which file is open: the index may be made anew. */
   #file: number;
   #state: TextState;
@@ -117,6 +119,7 @@ class SearchedText implements TextIndex {
     if (fresh === null) return;
     this.#database.close();
     this.#database = fresh;
+    this.#lookup = null;
     this.#file = file;
     this.#answers.clear();
     this.#pending.length = 0;
@@ -194,34 +197,17 @@ class SearchedText implements TextIndex {
     return words.map((word) => ({ words: [...phrase.words.slice(0, -1), word], openEnd: false }));
   }
 
-  /** Sets the bits of documents from `from` up to `to` that have the phrase. */
-  #find(phrase: Phrase, from: number, to: number, bits: Uint32Array): void {
-    if (from >= to) return;
-    if (phrase.openEnd || phrase.words.length > MAX_GRAM) {
-      this.#search(phrase, from, to, bits);
-      return;
-    }
-    const firstWhole = Math.ceil(from / BLOCK);
-    const common = this.#database
-      .prepare<[string, number], { block: number; members: Buffer }>(
-        'SELECT block, members FROM common WHERE gram = ? AND block >= ? ORDER BY block',
-      )
-      .all(phrase.words.join(' '), firstWhole);
-    const gaps: { from: number; to: number }[] = [];
-    let searchedTo = from;
-    for (const { block, members } of common) {
-      if (searchedTo < block * BLOCK) gaps.push({ from: searchedTo, to: block * BLOCK });
-      searchedTo = (block + 1) * BLOCK;
-      const first = (block * BLOCK) / WORD_BITS;
-      for (let i = 0; i < BLOCK / WORD_BITS; i++)
-        bits[first + i] = (bits[first + i] ?? 0) | members.readUInt32LE(4 * i);
-    }
-    if (searchedTo < to) gaps.push({ from: searchedTo, to });
-    const [gap] = gaps;
-    if (gap === undefined) return;
+  /** Sets the bits of documents from `from` up to `to`, the end of a block, that have the phrase. */
+  #find({ words, openEnd }: Phrase, from: number, to: number, bits: Uint32Array): void {
+    if (openEnd) return this.#search({ words, openEnd }, from, to, bits);
+    this.#lookup ??= new BlockLookup(this.#database);
+    const { documents, unknown } = this.#lookup.find(words, { from, to });
+    for (const document of documents) mark(bits, document);
+    const [first] = unknown;
+    if (first === undefined) return;
     // To find the beginning of a stretch takes FTS5 so long that few stretches are worth it.
-    if (gaps.length > MOST_GAPS) this.#search(phrase, gap.from, to, bits);
-    else for (const each of gaps) this.#search(phrase, each.from, each.to, bits);
+    const stretches = unknown.length > MOST_GAPS ? [{ from: first.from, to }] : unknown;
+    for (const stretch of stretches) this.#search({ words, openEnd }, stretch.from, stretch.to, bits);
   }
 
   /** The same for the unfinished block, by reading it. */

@@ -22,7 +22,6 @@ import {
 import { documentOf, type TextDocument } from './text-document.ts';
 import { BLOCK, BlockGrams } from './text-grams.ts';
 import { type ArchivedRecord, lookAtIndex, unknownArchived } from './text-source.ts';
-import { wordsOf } from './text-words.ts';
 
 /** How far the index is behind the segments. */
 export interface TextProgress {
@@ -36,9 +35,6 @@ const WINDOW = 1 << 20;
 const MOST_PENDING = 4096;
 /** Words that are remembered to be in the table already. */
 const MOST_KNOWN_WORDS = 200_000;
-/** Lines whose words are remembered, and characters of such a line. */
-const MOST_KNOWN_LINES = 20_000;
-const LONGEST_KNOWN_LINE = 500;
 
 const MOVE_PENDING = `
   INSERT INTO text (rowid, words) SELECT document + 1, words FROM pending ORDER BY document;
@@ -62,11 +58,9 @@ export class TextIndexWriter {
   readonly #insert: Database.Statement<[number, string]>;
   readonly #insertWord: Database.Statement<[string]>;
   readonly #known = new Set<string>();
-  /** The words of lines, as they are indexed: lines occur again and again. */
-  readonly #lines = new Map<string, string>();
   #committed: TextState;
   #state: TextState;
-  #grams = new BlockGrams();
+  #grams = this.#newBlock();
   /** Sequences of the unfinished block's documents, and of all. */
   #sequences: number[] = [];
   readonly #indexed = new SequenceSet();
@@ -199,26 +193,13 @@ export class TextIndexWriter {
   }
 
   #index({ sequence, lines }: TextDocument): void {
-    const text = lines.map((line) => this.#wordsOf(line)).join(` ${LINE_BREAK} `);
-    this.#insert.run(this.#state.documents, text);
-    this.#note(sequence, lines);
-  }
-
-  #wordsOf(line: string): string {
-    const known = this.#lines.get(line);
-    if (known !== undefined) return known;
-    const words = wordsOf(line);
-    for (const word of words) this.#addWord(word);
-    const text = words.join(' ');
-    if (this.#lines.size >= MOST_KNOWN_LINES) this.#lines.clear();
-    if (line.length <= LONGEST_KNOWN_LINE) this.#lines.set(line, text);
-    return text;
-  }
-
-  #note(sequence: number, lines: readonly string[]): void {
-    this.#grams.add(lines);
+    this.#insert.run(this.#state.documents, this.#grams.add(lines).join(` ${LINE_BREAK} `));
     this.#sequences.push(sequence);
     this.#indexed.add(sequence);
+  }
+
+  #newBlock(): BlockGrams {
+    return new BlockGrams((word) => this.#addWord(word));
   }
 
   #addWord(word: string): void {
@@ -232,11 +213,12 @@ export class TextIndexWriter {
     const block = this.#state.documents / BLOCK - 1;
     this.#database.exec(MOVE_PENDING);
     const insert = this.#database.prepare('INSERT INTO common (gram, block, members) VALUES (?, ?, ?)');
-    for (const { gram, members } of this.#grams.common()) insert.run(gram, block, members);
+    const { phrases, complete } = this.#grams.common();
+    for (const { gram, members } of phrases) insert.run(gram, block, members);
     this.#database
-      .prepare('INSERT OR REPLACE INTO blocks (block, sequences) VALUES (?, ?)')
-      .run(block, bytesOf(this.#sequences));
-    this.#grams = new BlockGrams();
+      .prepare('INSERT OR REPLACE INTO blocks (block, sequences, complete) VALUES (?, ?, ?)')
+      .run(block, bytesOf(this.#sequences), complete);
+    this.#grams = this.#newBlock();
     this.#sequences = [];
   }
 
@@ -254,8 +236,12 @@ export class TextIndexWriter {
       .prepare<[], string>('SELECT words FROM pending ORDER BY document')
       .pluck()
       .iterate();
-    // Words are words again when taken from what was made of them.
-    for (const words of pending) this.#grams.add(words.split(` ${LINE_BREAK} `));
+    for (const words of pending) {
+      // They were added with the document, and cannot be while its table is read.
+      for (const word of words.split(' ')) this.#known.add(word);
+      // Words are words again when taken from what was made of them.
+      this.#grams.add(words.split(` ${LINE_BREAK} `));
+    }
   }
 }
 

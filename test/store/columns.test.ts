@@ -1,15 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  addRows,
   allRows,
+  countCodes,
+  countCommon,
   countRows,
   dropRows,
   eachRowFromLast,
+  giveBack,
   keepRows,
+  keepSets,
+  lendCopy,
+  setsByCode,
 } from '../../src/store/columns/bits.ts';
 import { decodeBlock, encodeBlock } from '../../src/store/columns/block.ts';
-import type { Cell, Column, ColumnKind } from '../../src/store/columns/column.ts';
+import { type Cell, type Column, type ColumnKind, lowerAscii } from '../../src/store/columns/column.ts';
 import { ColumnBuilder } from '../../src/store/columns/column-builder.ts';
 
 const numbers = fc.oneof(
@@ -112,25 +117,59 @@ describe('a set of rows', () => {
     );
   });
 
-  it('is combined row by row', () => {
-    const sets = fc
-      .integer({ min: 1, max: 100 })
-      .chain((rows) => fc.array(fc.tuple(fc.boolean(), fc.boolean()), { minLength: rows, maxLength: rows }));
+  it('is narrowed and counted by the sets of codes as by the codes themselves', () => {
     fc.assert(
-      fc.property(sets, fc.boolean(), (rows, isDrop) => {
-        const [mine, theirs] = [0, 1].map((side) => {
-          const bits = allRows(rows.length);
-          keepRows(
+      fc.property(
+        codes,
+        fc.uint8Array({ min: 0, max: 1, minLength: 10, maxLength: 10 }),
+        fc.uint8Array({ min: 0, max: 1, minLength: 10, maxLength: 10 }),
+        (ofRows, first, second) => {
+          const array = Uint8Array.from(ofRows);
+          const sets = setsByCode(array, 10);
+          const bits = allRows(ofRows.length);
+          keepSets(
             bits,
-            Uint8Array.from(rows, (pair) => Number(pair[side])),
-            Uint8Array.of(0, 1),
+            sets.filter((_, code) => first[code] === 1),
           );
-          return bits;
-        });
-        if (isDrop) dropRows(mine!, theirs!);
-        else addRows(mine!, theirs!);
-        const wanted = rows.filter(([left, right]) => (isDrop ? left && !right : left || right));
-        expect(countRows(mine!)).toBe(wanted.length);
+          for (const [code, set] of sets.entries()) if (second[code] === 1) dropRows(bits, set);
+          const kept = ofRows.filter((code) => first[code] === 1 && second[code] === 0);
+          expect(countRows(bits)).toBe(kept.length);
+          const counts = Array.from({ length: 10 }, (_, code) => kept.filter((one) => one === code).length);
+          expect(sets.map((set) => countCommon(bits, set))).toEqual(counts);
+          expect([...countCodes(bits, array, 10)]).toEqual(counts);
+        },
+      ),
+    );
+  });
+
+  it('is lent as a copy, and lent again', () => {
+    const bits = allRows(70);
+    const first = lendCopy(bits);
+    dropRows(first, bits);
+    expect(countRows(bits)).toBe(70);
+    giveBack(first);
+    const second = lendCopy(bits);
+    expect(second).toBe(first);
+    expect(second).toEqual(bits);
+    expect(lendCopy(bits)).not.toBe(second);
+  });
+});
+
+describe('texts of a column', () => {
+  it('are found where they contain what is looked for, and nowhere between them', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', 'A', '\n', 'é', '\u{1f600}'), maxLength: 6 });
+    fc.assert(
+      fc.property(fc.uniqueArray(text, { minLength: 1, maxLength: 40 }), text, (texts, typed) => {
+        const wanted = lowerAscii(typed);
+        const block = decodeBlock(
+          encodeBlock(texts.length, [built({ name: 'x', kind: 'text', cells: texts })]),
+        );
+        const column = block.columns.get('x')!;
+        const table = new Uint8Array(texts.length);
+        const marked = column.markContaining(wanted, table);
+        const wantedMarks = column.texts.map((one) => Number(lowerAscii(one).includes(wanted)));
+        expect([...table]).toEqual(wantedMarks);
+        expect(marked).toBe(wantedMarks.filter((mark) => mark === 1).length);
       }),
     );
   });

@@ -69,6 +69,15 @@ function expectAnswers(reader: RunReader, paths: RunPaths): void {
       wanted.slice(0, PAGE * PAGES).map((sequence) => `e${sequence}`),
     );
     expect(reader.countEpisodes(filter), `filter ${question}`).toBe(wanted.length);
+    const outcomes = database
+      .prepare<unknown[], [string, number]>(
+        `SELECT coalesce(failure, 'success'), count(*) FROM episodes WHERE ${sql} GROUP BY failure`,
+      )
+      .raw()
+      .all(...parameters);
+    // Twice: what was counted of a block is kept.
+    for (const _ of [1, 2])
+      expect(reader.failureCounts(filter), `filter ${question}`).toEqual(Object.fromEntries(outcomes));
   }
   database.close();
 }
@@ -118,6 +127,26 @@ describe('a run of more than a block', () => {
     const fresh = openRunReader(paths);
     expectAnswers(fresh, paths);
     fresh.close();
+  });
+
+  it('is answered the same when it was followed between the questions, and when it was not', () => {
+    const paths = runs.run('followed');
+    const store = openRunStore(paths, { blockRows });
+    append(store, shuffled(1, 20));
+    const database = openDatabaseReadOnly(paths.database);
+    const finder = new EpisodeFinder(database, () => 0);
+    for (const to of [280, 290, 600, 601, 1200]) {
+      append(store, shuffled(to === 280 ? 21 : finder.count(parseFilter('').where) + 1, to));
+      if (to !== 600) finder.follow();
+      expect(finder.search(parseFilter('fail:none,gave_up sort:steps'), { limit: 30 })).toEqual(
+        new EpisodeFinder(database, () => 0).search(parseFilter('fail:none,gave_up sort:steps'), {
+          limit: 30,
+        }),
+      );
+      expect(finder.count(parseFilter('').where)).toBe(to);
+    }
+    database.close();
+    store.close();
   });
 
   it('with a block that is gone is answered from the rows', () => {

@@ -163,7 +163,11 @@ describe('of several blocks of 4096', () => {
     'no such',
     'read it no such file ',
     'file no such ',
-
+    'file no such tool ',
+    'tool file no such tool ',
+    'screen no tool file no ',
+    'task open file name7 now ',
+    'no tool file ',
     'name7 ',
     'open file name3',
     'sometimes this ',
@@ -206,6 +210,10 @@ describe('of several blocks of 4096', () => {
     expect(common.all('no such file')).toEqual([0, 1]);
     expect(common.all('sometimes this happens')).toEqual([1]);
     expect(common.all('name7')).toEqual([]);
+    // Common words that are seldom together.
+    expect(common.all('tool file')).toEqual([0, 1]);
+    expect(common.all('file no such tool')).toEqual([0, 1]);
+    expect(common.all('tool screen')).toEqual([]);
     database.close();
   });
 });

@@ -56,8 +56,10 @@ describe('comparing two episodes', () => {
     expect(session.toast?.text).toBe('e130 is no longer marked');
   });
 
-  it('without a mark takes the newest try of the same task before it', () => {
+  it('without a mark takes the newest try of the same task before it, looked for beside the drawing', async () => {
     press('d');
+    expect(session.screen).toBe('overview');
+    await until(() => session.screen === 'diff');
     // Every hundredth episode is of the same task.
     expect(session.diff?.left.title).toMatch(/^e30 /u);
     expect(session.diff?.right.title).toMatch(/^e130 /u);
@@ -67,10 +69,19 @@ describe('comparing two episodes', () => {
     press('G');
     await until(() => session.list.selected?.id === 'e1');
     press('d');
+    await until(() => session.toast !== null);
     expect(session.diff).toBeNull();
     expect(session.toast?.text).toBe(
       'e1 is the first try of its task; mark another episode with m, then press d here',
     );
+  });
+
+  it('is not shown to who has gone elsewhere while the other was looked for', async () => {
+    press('d', 'j');
+    await session.run?.search.close();
+    press('k');
+    expect(session.diff).toBeNull();
+    expect(session.screen).toBe('overview');
   });
 
   it('keeps the comparison for 5, and says so where there is none', () => {

@@ -402,6 +402,22 @@ describe('keys of the overview', () => {
     expect(below()[0]).toBe('  nothing is known to follow here');
   });
 
+  it('suggests what may stand at the cursor, and brings accepted filters back', async () => {
+    session.resize({ columns: 120, rows: 40 });
+    press('/', ...Array.from('fail:g id<=60'), 'home', 'ctrl-right', 'tab', 'tab');
+    await until(settled);
+    expect(session.filterInput).toMatchObject({ text: 'fail:gave_up id<=60', cursor: 12 });
+    press('ctrl-w', ...Array.from('is:f'), 'tab', 'tab');
+    await until(settled);
+    expect(session.filterInput).toMatchObject({ text: 'is:failed id<=60', cursor: 9 });
+    press('enter', '/', 'ctrl-u', ...Array.from('id<5'), 'enter', '/', 'ctrl-u', 'x', 'up', 'up');
+    expect(session.filterInput).toMatchObject({ text: 'is:failed id<=60', cursor: 16 });
+    press('down', 'down');
+    expect(session.filterInput).toMatchObject({ text: 'x', cursor: 1 });
+    press('up', 'enter');
+    expect(session.list.view.filterText).toBe('id<5');
+  });
+
   it('says why nothing can be suggested, and suggests nothing for the events', async () => {
     await session.run?.search.close();
     press('/', 'f', 'tab');

@@ -25,7 +25,7 @@ export function drawPalette({ palette, keys }: PaletteModel, size: Size, look: L
   const { selected } = palette.cursor;
   const top = scrollTo(selected, 0, rows);
   return [
-    drawInputLine({ text: palette.text, problem: [] }, width, look, ':'),
+    drawInputLine(palette.line, width, look, ':'),
     fitLine([seg(symbolsOf(look).rule.repeat(width), 'dim')], width, look),
     ...Array.from({ length: rows }, (_, row): Line => {
       const choice = choices[top + row];

@@ -63,14 +63,41 @@ function marked(table: Uint8Array, codes: Codes, row: number): number {
   return table[codes[row] ?? 0] ?? 0;
 }
 
+/** Takes the rows out of a set that are in none of some others. */
+export function keepSets(bits: RowBits, sets: readonly RowBits[]): void {
+  for (let word = 0; word < bits.length; word += 1) {
+    const before = bits[word] ?? 0;
+    if (before === 0) continue;
+    let kept = 0;
+    for (let set = 0; set < sets.length; set += 1) kept |= sets[set]?.[word] ?? 0;
+    bits[word] = before & kept;
+  }
+}
+
+/** For each of so many codes the rows that have it. */
+export function setsByCode(codes: Codes, count: number): RowBits[] {
+  const words = Math.ceil(codes.length / 32);
+  const all = new Uint32Array(words * count);
+  for (let row = 0; row < codes.length; row += 1) {
+    const word = (codes[row] ?? 0) * words + (row >>> 5);
+    all[word] = (all[word] ?? 0) | (1 << (row & 31));
+  }
+  return Array.from({ length: count }, (_, code) => all.subarray(code * words, (code + 1) * words));
+}
+
+/** How many rows two sets have in common. */
+export function countCommon(one: RowBits, other: RowBits): number {
+  let count = 0;
+  for (let word = 0; word < one.length; word += 1) {
+    const common = (one[word] ?? 0) & (other[word] ?? 0);
+    if (common !== 0) count += ones(common);
+  }
+  return count;
+}
+
 /** Takes the rows of the other set out of a set. */
 export function dropRows(bits: RowBits, other: RowBits): void {
   for (let word = 0; word < bits.length; word += 1) bits[word] = (bits[word] ?? 0) & ~(other[word] ?? 0);
-}
-
-/** Adds the rows of the other set to a set. */
-export function addRows(bits: RowBits, other: RowBits): void {
-  for (let word = 0; word < bits.length; word += 1) bits[word] = (bits[word] ?? 0) | (other[word] ?? 0);
 }
 
 /** Whether a set has no rows. */
@@ -91,13 +118,9 @@ export function eachRowFromLast(bits: RowBits, visit: (row: number) => void): vo
   }
 }
 
-/** How often each code occurs among the rows of a set. Without codes every row has code 0. */
-export function countCodes(bits: RowBits, codes: Codes | null, distinct: number): Uint32Array {
+/** How often each code occurs among the rows of a set. */
+export function countCodes(bits: RowBits, codes: Codes, distinct: number): Uint32Array {
   const counts = new Uint32Array(distinct);
-  if (codes === null) {
-    counts[0] = countRows(bits);
-    return counts;
-  }
   for (let word = 0; word < bits.length; word += 1) {
     let rest = bits[word] ?? 0;
     while (rest !== 0) {
@@ -108,4 +131,21 @@ export function countCodes(bits: RowBits, codes: Codes | null, distinct: number)
     }
   }
   return counts;
+}
+
+/** Sets that were lent and given back, by their length: a question would otherwise make hundreds, for the collector to find. */
+const FREE = new Map<number, RowBits[]>();
+
+/** Lends a copy of a set, to be given back. One that is not given back is lost to nobody. */
+export function lendCopy(bits: RowBits): RowBits {
+  const lent = FREE.get(bits.length)?.pop() ?? new Uint32Array(bits.length);
+  lent.set(bits);
+  return lent;
+}
+
+/** Takes a set back that was lent. Whoever had it must not look at it any more. */
+export function giveBack(bits: RowBits): void {
+  const free = FREE.get(bits.length);
+  if (free === undefined) FREE.set(bits.length, [bits]);
+  else free.push(bits);
 }

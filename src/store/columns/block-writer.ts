@@ -1,11 +1,12 @@
 import type Database from 'better-sqlite3';
-import { episodeColumnsSql, type SqlValue } from '../episode-row.ts';
+import type { SqlValue } from '../episode-row.ts';
 import { decodeBlock } from './block.ts';
 import { BLOCK_ROWS, BlockBuilder } from './block-builder.ts';
+import { blockCellsSql } from './episode-cells.ts';
 
 /** What selects the rows that are in no block yet, from a row number on, in the order in which they came. */
 export const SELECT_TAIL = `
-  SELECT ${episodeColumnsSql(2)} FROM episode_tail JOIN episodes USING (sequence)
+  SELECT ${blockCellsSql(2)} FROM episode_tail JOIN episodes USING (sequence)
   WHERE arrival >= ? ORDER BY arrival`;
 
 /**
@@ -116,7 +117,7 @@ export function rebuildBlocks(database: Database.Database): void {
       const writer = new BlockWriter(database);
       const episodes = database
         .prepare<[number, number], SqlValue[]>(
-          `SELECT ${episodeColumnsSql(2)} FROM episodes WHERE sequence > ? ORDER BY sequence LIMIT ?`,
+          `SELECT ${blockCellsSql(2)} FROM episodes WHERE sequence > ? ORDER BY sequence LIMIT ?`,
         )
         .raw();
       // In portions: the connection is busy while it iterates, and blocks are written in between.

@@ -30,10 +30,13 @@ const columnSchema = z.object({
 const headerSchema = z.object({ rows: z.int().positive(), columns: z.array(columnSchema) });
 type ColumnHeader = z.infer<typeof columnSchema>;
 
+/** Columns by name. */
+export type Columns = Pick<ReadonlyMap<string, Column>, 'get' | 'keys'>;
+
 /** So many rows, column by column. Columns that no row has a value in may be left out. */
 export interface Block {
   readonly rows: number;
-  readonly columns: ReadonlyMap<string, Column>;
+  readonly columns: Columns;
 }
 
 /** The bytes of a block of `rows` rows. */
@@ -182,5 +185,8 @@ function unpackNumbers(bytes: Uint8Array, width: Width, base: number): Float64Ar
       : width === 'u16'
         ? new Uint16Array(buffer, byteOffset, byteLength / 2)
         : bytes;
-  return Float64Array.from(whole, (value) => value + base);
+  // Not Float64Array.from with a function: that takes ten times as long, and every new block's columns come by here.
+  const numbers = new Float64Array(whole.length);
+  for (let index = 0; index < whole.length; index += 1) numbers[index] = (whole[index] ?? 0) + base;
+  return numbers;
 }

@@ -1,4 +1,4 @@
-import { EPISODE_COLUMNS, type EpisodeColumn, type SqlValue } from '../episode-row.ts';
+import { EPISODE_COLUMNS, type EpisodeColumn, episodeColumnSql, type SqlValue } from '../episode-row.ts';
 import type { Cell, ColumnKind } from './column.ts';
 
 /** The columns of `episodes` that blocks hold: all that filters, orders and facets ask for. */
@@ -52,7 +52,44 @@ const PLACED = Object.entries(BLOCK_COLUMNS).map(([name, kind]) => ({
   kind,
   index: EPISODE_COLUMNS.findIndex((column) => column === name),
 }));
+const BY_NAME: ReadonlyMap<string, (typeof PLACED)[number]> = new Map(
+  PLACED.map((placed) => [placed.name, placed]),
+);
 const COMPONENTS = EPISODE_COLUMNS.indexOf('components');
+
+/** The columns that every block has. */
+export const BLOCK_COLUMN_NAMES = PLACED.map(({ name }) => name);
+
+/**
+ * What selects a row of `episodes` for a block, its values in the order of EPISODE_COLUMNS, from an index of that schema
+ * version: what blocks do not hold, a third of its bytes, is not read.
+ */
+export function blockCellsSql(version: number): string {
+  return EPISODE_COLUMNS.map((name) =>
+    BY_NAME.has(name) || name === 'components' ? episodeColumnSql(name, version) : 'NULL',
+  ).join(', ');
+}
+
+/** Of what the cells of a column are that every block has; null for one of a component. */
+export function columnKind(name: string): ColumnKind | null {
+  return BY_NAME.get(name)?.kind ?? null;
+}
+
+/** What a row, its values in the order of EPISODE_COLUMNS, has in a column that every block has. */
+export function cellIn(row: readonly SqlValue[], name: string): Cell {
+  return row[BY_NAME.get(name)?.index ?? -1] ?? null;
+}
+
+/** What the reward components of a row paid, by column. */
+export function componentsIn(row: readonly SqlValue[]): Map<string, number> {
+  const paid = new Map<string, number>();
+  const components: unknown = JSON.parse(String(row[COMPONENTS]));
+  if (typeof components !== 'object' || components === null) return paid;
+  for (const [name, amount] of Object.entries(components)) {
+    if (typeof amount === 'number') paid.set(componentColumn(name), amount);
+  }
+  return paid;
+}
 
 /** Calls with each cell that a row, its values in the order of EPISODE_COLUMNS, has in a block. */
 export function eachCell(
@@ -60,9 +97,5 @@ export function eachCell(
   visit: (name: string, kind: ColumnKind, cell: Cell) => void,
 ): void {
   for (const { name, kind, index } of PLACED) visit(name, kind, row[index] ?? null);
-  const components: unknown = JSON.parse(String(row[COMPONENTS]));
-  if (typeof components !== 'object' || components === null) return;
-  for (const [name, paid] of Object.entries(components)) {
-    if (typeof paid === 'number') visit(componentColumn(name), 'number', paid);
-  }
+  for (const [name, paid] of componentsIn(row)) visit(name, 'number', paid);
 }

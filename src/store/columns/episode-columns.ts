@@ -1,12 +1,11 @@
 import type Database from 'better-sqlite3';
-import { episodeColumnsSql, type SqlValue } from '../episode-row.ts';
+import type { SqlValue } from '../episode-row.ts';
 import { schemaVersion } from '../migrations.ts';
 import { type Block, decodeBlock } from './block.ts';
 import { BLOCK_ROWS, BlockBuilder } from './block-builder.ts';
 import { SELECT_TAIL } from './block-writer.ts';
-
-/** Rows of a block of the tail. The last of them is made anew when rows come: it must be small. */
-const TAIL_ROWS = 256;
+import { blockCellsSql } from './episode-cells.ts';
+import { RowTail } from './row-tail.ts';
 
 /**
  * The columns of a run's episodes, in memory. Stored blocks are read when first needed, about 50 MB for a million episodes;
@@ -19,7 +18,7 @@ export class EpisodeColumns {
   readonly #database: Database.Database;
   #full: Block[] = [];
   #fullRows = 0;
-  #tail = new BlockList(TAIL_ROWS);
+  #tail: RowTail | BlockList = new RowTail();
   /** Greatest episode number here. */
   #lastSequence = -1;
   /** The stored blocks do not serve: `data_version` of the rows that blocks were made from. Null: they do. */
@@ -79,7 +78,7 @@ export class EpisodeColumns {
       this.#full.push(block);
       this.#fullRows += block.rows;
       // The tail was its first rows.
-      this.#tail = new BlockList(TAIL_ROWS);
+      this.#tail = new RowTail();
       const numbers = block.columns.get('sequence')?.numbers;
       this.#lastSequence = Math.max(this.#lastSequence, numbers?.[numbers.length - 1] ?? -1);
     }
@@ -90,9 +89,9 @@ export class EpisodeColumns {
     if (version === this.#madeAt) return;
     this.#clear();
     this.#madeAt = version;
-    this.#tail = new BlockList(BLOCK_ROWS);
+    this.#tail = new BlockList();
     const rows = this.#database
-      .prepare<[], SqlValue[]>(`SELECT ${episodeColumnsSql(schemaVersion(this.#database))} FROM episodes`)
+      .prepare<[], SqlValue[]>(`SELECT ${blockCellsSql(schemaVersion(this.#database))} FROM episodes`)
       .raw()
       .iterate();
     for (const row of rows) this.#add(row);
@@ -107,7 +106,7 @@ export class EpisodeColumns {
   #clear(): void {
     this.#full = [];
     this.#fullRows = 0;
-    this.#tail = new BlockList(TAIL_ROWS);
+    this.#tail = new RowTail();
     this.#lastSequence = -1;
   }
 }
@@ -136,26 +135,21 @@ function prepareStatements(database: Database.Database): Statements {
   };
 }
 
-/** Blocks of so many rows, made as rows come. */
+/** Blocks like those that are stored, made of any number of rows. */
 class BlockList {
-  readonly #size: number;
   readonly #blocks: Block[] = [];
   #builder = new BlockBuilder();
   /** The block of the builder's rows; null when rows came since. */
   #last: Block | null = null;
 
-  constructor(size: number) {
-    this.#size = size;
-  }
-
   get rows(): number {
-    return this.#blocks.length * this.#size + this.#builder.rows;
+    return this.#blocks.length * BLOCK_ROWS + this.#builder.rows;
   }
 
   add(row: readonly SqlValue[]): void {
     this.#builder.add(row);
     this.#last = null;
-    if (this.#builder.rows < this.#size) return;
+    if (this.#builder.rows < BLOCK_ROWS) return;
     this.#blocks.push(decodeBlock(this.#builder.encode()));
     this.#builder = new BlockBuilder();
   }

@@ -1,4 +1,5 @@
-import { countCodes, countRows } from './bits.ts';
+import { countCodes, countCommon, countRows, type RowBits } from './bits.ts';
+import type { Column } from './column.ts';
 import type { BlockColumn } from './episode-cells.ts';
 import type { MatchedRows } from './order.ts';
 
@@ -55,7 +56,7 @@ export function countTexts(matched: readonly MatchedRows[], column: BlockColumn)
   const totals = new Map<string | null, number>();
   for (const { block, bits } of matched) {
     const held = block.columns.get(column);
-    const counts = countCodes(bits, held?.codes ?? null, held?.codeCount ?? 1);
+    const counts = held === undefined ? Uint32Array.of(countRows(bits)) : countsOf(held, bits);
     for (const [code, count] of counts.entries()) {
       const value = held?.texts[code] ?? null;
       if (count > 0) totals.set(value, (totals.get(value) ?? 0) + count);
@@ -81,8 +82,30 @@ function countNumbers(matched: readonly MatchedRows[], name: BlockColumn): Numbe
   return matched.flatMap(({ block, bits }) => {
     const column = block.columns.get(name);
     if (column === undefined) return [];
-    return [{ numbers: column.numbers, counts: countCodes(bits, column.codes, column.codeCount) }];
+    return [{ numbers: column.numbers, counts: countsOf(column, bits) }];
   });
+}
+
+/** What was counted of a set that is kept: a screen asks for the same once a second, and only what is new is to be counted. */
+const COUNTED = new WeakMap<RowBits, Map<Column, Uint32Array>>();
+
+/** How many rows of a set, which never changes, have each of a column's codes. */
+function countsOf(column: Column, bits: RowBits): Uint32Array {
+  const known = COUNTED.get(bits) ?? new Map<Column, Uint32Array>();
+  const counts = known.get(column) ?? countColumn(column, bits);
+  known.set(column, counts);
+  COUNTED.set(bits, known);
+  return counts;
+}
+
+/** Rows beyond which sets are compared whole, by code: a row that is looked at by itself takes as long as so many words. */
+const WORDS_A_ROW = 3;
+
+function countColumn({ codes, codeCount, sets }: Column, bits: RowBits): Uint32Array {
+  if (codes === null) return Uint32Array.of(countRows(bits));
+  if (sets !== null && countRows(bits) * WORDS_A_ROW > codeCount * bits.length)
+    return Uint32Array.from(sets, (set) => countCommon(bits, set));
+  return countCodes(bits, codes, codeCount);
 }
 
 /** Counts numbers in at most BANDS bands and one, of a round width, at least `least` wide. */

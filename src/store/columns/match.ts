@@ -15,7 +15,7 @@ import {
   PART_PREFIX,
   type PartField,
 } from '../filter-tree.ts';
-import { addRows, allRows, dropRows, isEmpty, keepRows, type RowBits } from './bits.ts';
+import { allRows, dropRows, giveBack, isEmpty, keepRows, keepSets, lendCopy, type RowBits } from './bits.ts';
 import type { Block } from './block.ts';
 import { Column, firstAtLeast, lowerAscii } from './column.ts';
 import { type BlockColumn, componentColumn } from './episode-cells.ts';
@@ -62,9 +62,10 @@ export function compileMatcher(node: FilterNode, context: MatchContext): Matcher
     case 'not': {
       const part = compileMatcher(node.part, context);
       return (block, bits) => {
-        const matched = bits.slice();
+        const matched = lendCopy(bits);
         part(block, matched);
         dropRows(bits, matched);
+        giveBack(matched);
       };
     }
     case 'choice':
@@ -115,23 +116,39 @@ function columnMatcher(name: string, mark: Marker): Matcher {
     const marked = mark(column, TABLE);
     if (marked === column.codeCount) return;
     if (column.codes === null || marked === 0) bits.fill(0);
-    else keepRows(bits, column.codes, TABLE);
+    else if (column.sets === null) keepRows(bits, column.codes, TABLE);
+    else keepMarked(bits, column.sets, marked);
   };
+}
+
+/** Keeps the rows whose code is marked in TABLE, as sets: those of the codes that are fewer, marked or not. */
+function keepMarked(bits: RowBits, sets: readonly RowBits[], marked: number): void {
+  if (marked <= sets.length - marked)
+    return keepSets(
+      bits,
+      sets.filter((_, code) => TABLE[code] === 1),
+    );
+  for (let code = 0; code < sets.length; code += 1) {
+    const set = sets[code];
+    if (TABLE[code] === 0 && set !== undefined) dropRows(bits, set);
+  }
 }
 
 function anyMatcher(matchers: readonly Matcher[]): Matcher {
   const [only] = matchers;
   if (matchers.length === 1 && only !== undefined) return only;
   return (block, bits) => {
-    const matched = new Uint32Array(bits.length);
+    // Rows that match already need not be looked at again.
+    const open = lendCopy(bits);
     for (const matcher of matchers) {
-      // Rows that match already need not be looked at again.
-      const open = bits.slice();
+      const matched = lendCopy(open);
+      matcher(block, matched);
       dropRows(open, matched);
-      matcher(block, open);
-      addRows(matched, open);
+      giveBack(matched);
+      if (isEmpty(open)) break;
     }
-    bits.set(matched);
+    dropRows(bits, open);
+    giveBack(open);
   };
 }
 
@@ -319,8 +336,7 @@ const SEARCHED: readonly BlockColumn[] = ['failure_detail', 'failure', 'family']
 
 function compileText(text: string, source: TextMatches | null): Matcher {
   const wanted = lowerAscii(text);
-  const contains: Marker = ({ lowerTexts }, table) =>
-    markWhere(lowerTexts, table, (value) => value.includes(wanted));
+  const contains: Marker = (column, table) => column.markContaining(wanted, table);
   const matchers = SEARCHED.map((column) => columnMatcher(column, contains));
   if (source !== null) matchers.push(sequenceMatcher(source.match(text)));
   return anyMatcher(matchers);

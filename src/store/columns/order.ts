@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LabError } from '../../domain/error.ts';
 import type { FilterSort } from '../filter-tree.ts';
-import { eachRowFromLast, keepRows, type RowBits } from './bits.ts';
+import { eachRowFromLast, giveBack, keepRows, lendCopy, type RowBits } from './bits.ts';
 import type { Block } from './block.ts';
 import { type Column, firstAtLeast } from './column.ts';
 import { numberColumn } from './match.ts';
@@ -95,18 +95,22 @@ function collect(keyed: KeyedRows, cursor: Place | null, found: FirstPlaces): vo
     const sequence = sequences?.numbers[sequences.codes?.[row] ?? 0] ?? 0;
     if (cursor === null || key > cursor.key || sequence < cursor.sequence) found.offer({ key, sequence });
   });
+  if (bits !== rows.bits) giveBack(bits);
 }
+
+/** One for all columns, one after the other: codes have 16 bits at most, and one is for missing values. */
+const TABLE = new Uint8Array(2 ** 16 + 1);
 
 /** The rows whose keys are not outside of two ends: few, once the first places are known. */
 function within({ rows, column, sign }: KeyedRows, best: number, worst: number): RowBits {
   if (column === null || column.codes === null) return rows.bits;
   const { numbers, distinct, codeCount } = column;
-  const table = new Uint8Array(codeCount);
+  const table = TABLE.fill(0, 0, codeCount);
   if (sign > 0) table.fill(1, firstAtLeast(numbers, best), firstAtLeast(numbers, worst, true));
   else table.fill(1, firstAtLeast(numbers, -worst), firstAtLeast(numbers, -best, true));
   // Missing values have the last key.
   if (worst === Number.POSITIVE_INFINITY) table.fill(1, distinct);
-  const bits = rows.bits.slice();
+  const bits = lendCopy(rows.bits);
   keepRows(bits, column.codes, table);
   return bits;
 }
