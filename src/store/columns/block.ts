@@ -34,6 +34,8 @@ type ColumnHeader = z.infer<typeof columnSchema>;
 export interface Block {
   readonly rows: number;
   readonly columns: ReadonlyMap<string, Column>;
+  /** Columns that are not stored, made when they are first asked for (derived-columns.ts). */
+  readonly derived: Map<string, Column>;
 }
 
 /** The bytes of a block of `rows` rows. */
@@ -75,6 +77,7 @@ export function decodeBlock(stored: Uint8Array): Block {
   return {
     rows,
     columns: new Map(columns.map((column) => [column.name, decodeColumn(column, rows, parts)])),
+    derived: new Map(),
   };
 }
 
