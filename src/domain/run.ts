@@ -162,6 +162,8 @@ export const runEventSchema = z.object({
   message: z.string(),
   /** Ids of the episodes that it is about, the most telling first. */
   episodes: z.array(z.string()).default([]),
+  /** Where it is about more of them than can be named: a filter that shows them. */
+  filter: z.string().optional(),
 });
 export type RunEvent = Readonly<z.infer<typeof runEventSchema>>;
 

@@ -44,6 +44,14 @@ export function episodeColumns(run: string): TableColumn<EpisodeSummary>[] {
     { name: 'reward', type: 'number', value: ({ reward }) => reward },
     { name: 'components', type: 'text', value: ({ components }) => JSON.stringify(components) },
     { name: 'behaviours', type: 'texts', value: ({ behaviours }) => behaviours },
+    { name: 'tags', type: 'texts', value: ({ tags }) => tags },
+    { name: 'failure_stage', type: 'text', value: ({ failureStage }) => failureStage },
+    { name: 'tool_calls', type: 'integer', value: ({ tools }) => tools.calls },
+    { name: 'tool_failed', type: 'integer', value: ({ tools }) => tools.failed },
+    { name: 'tools', type: 'text', value: ({ tools }) => JSON.stringify(tools.byName) },
+    { name: 'reset_ms', type: 'number', value: ({ stages }) => stages.resetMs },
+    { name: 'step_ms', type: 'number', value: ({ stages }) => stages.stepMs },
+    { name: 'inference_ms', type: 'number', value: ({ stages }) => stages.inferenceMs },
   ];
 }
 
