@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { LabError } from '../domain/error.ts';
 import { LAB_VERSION } from '../domain/lab-version.ts';
 import { nearest } from '../domain/nearest.ts';
+import { addAlertVerb } from './alert.ts';
 import { type BenchOptions, benchEnvironment } from './bench.ts';
 import {
   type ControlOptions,
@@ -247,6 +248,7 @@ function addInspectVerbs(program: Command, finish: (exitCode: number) => void): 
         await printEpisodes(filter, command.optsWithGlobals<EpisodesOptions>()),
     );
   addFilterVerb(program);
+  addAlertVerb(program);
   program
     .command('show')
     .argument('<what>', 'an episode, as in e120, or a run')

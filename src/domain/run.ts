@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { alertStatusSchema } from './alert-status.ts';
 import { knobNameSchema, knobValuesSchema } from './knob.ts';
 import { leakSchema } from './leak.ts';
 import {
@@ -257,5 +258,7 @@ export const runStatusSchema = z.object({
   audits: z.int().nonnegative().default(0),
   leaks: z.array(leakSchema).default([]),
   store: storeStatusSchema.nullable().default(null),
+  /** Alerts whose condition holds. */
+  alerts: z.array(alertStatusSchema).default([]),
 });
 export type RunStatus = Readonly<z.infer<typeof runStatusSchema>>;

@@ -1,9 +1,9 @@
 import { type EpisodeSummary, resolveLines, type StepRecord } from '../domain/episode.ts';
 import { episodeSequence } from '../domain/id.ts';
+import { snakeCase } from '../domain/metric.ts';
 import { type IterationMetrics, iterationMetricsSchema } from '../domain/run.ts';
 import { keysOf } from '../domain/table.ts';
 import type { StoredEpisode } from '../store/queries.ts';
-import { snakeCase } from '../store/sql-views.ts';
 import type { CellType, TableColumn } from './table.ts';
 
 /** One row an episode: what is indexed of it. The names are those of the view `episodes` in SQL. */

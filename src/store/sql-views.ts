@@ -1,5 +1,5 @@
 import { BEHAVIOUR_NAMES } from '../domain/failure.ts';
-import { iterationMetricsSchema } from '../domain/run.ts';
+import { METRICS } from '../domain/metric.ts';
 import { keysOf } from '../domain/table.ts';
 import { behaviourMask, EPISODE_COLUMNS, episodeColumnSql } from './episode-row.ts';
 
@@ -11,17 +11,6 @@ const NOT_AS_STORED: ReadonlySet<string> = new Set([
   'success',
   'behaviours',
 ]);
-
-/** `heldOutSuccess` → `held_out_success`. */
-export function snakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`);
-}
-
-/** Columns of the view `iterations`, and the field of the metrics that each holds. */
-export const ITERATION_FIELDS = keysOf(iterationMetricsSchema.shape).map((field) => ({
-  field,
-  column: snakeCase(field),
-}));
 
 /** ISO 8601 in UTC, to the millisecond, of a column of ms since the epoch. */
 function isoTime(column: string): string {
@@ -90,7 +79,7 @@ const VIEWS: Readonly<Record<string, (schema: string, version: number) => string
     `WITH starts AS (SELECT attempt, min(iteration) AS first FROM ${schema}.iterations GROUP BY attempt)
       SELECT ${jsonColumns(
         'metrics',
-        ITERATION_FIELDS.map(({ column, field }) => [column, field]),
+        METRICS.map(({ column, field }) => [column, field]),
       )}
       FROM ${schema}.iterations AS one
       WHERE NOT EXISTS (SELECT 1 FROM starts WHERE starts.attempt > one.attempt AND starts.first <= one.iteration)`,
