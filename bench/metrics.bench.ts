@@ -1,10 +1,16 @@
 import { createRandom } from '../src/domain/random.ts';
 import { MetricPyramid } from '../src/store/downsample.ts';
+import { metricsOf } from '../test/store/fixture.ts';
+import { snapshotOf } from '../test/views/snapshot.ts';
+import { ChartView } from '../views/chart-view.ts';
+import { RunCurves } from '../views/run-curves.ts';
 import { type ChartSpec, drawChart } from '../views/widgets/chart.ts';
 import { resample } from '../views/widgets/resample.ts';
+import { drawRunCharts, iterationSpan } from '../views/widgets/run-charts.ts';
 import { type Benchmark, median } from './benchmark.ts';
 
 const POINTS = 10_000_000;
+const ITERATIONS = 1_000_000;
 /** The chart that fills a terminal of 200 x 50. */
 const SIZE = { width: 200, height: 46 };
 const LOOK = { glyphs: 'braille', colour: { theme: 'dark', depth: 256 }, attributes: true } as const;
@@ -15,7 +21,7 @@ const ROUNDS = 50;
 /** One chart of ten million points, at any zoom: from the points to the lines of the terminal. */
 export const metrics: Benchmark = {
   name: 'metrics',
-  measures: `drawing a chart of ${POINTS / 1e6} million points`,
+  measures: `drawing a chart of ${POINTS / 1e6} million points, and those of a run of a million iterations`,
   run({ say }) {
     const random = createRandom(1);
     const pyramid = new MetricPyramid();
@@ -33,8 +39,12 @@ export const metrics: Benchmark = {
       drawChart(chartOf(xs, ys), SIZE, LOOK);
       times.push(cpuMs(began));
     }
+    const frames = runFrames();
     return Promise.resolve({
       figures: {
+        iterations: ITERATIONS,
+        runMs: median(frames),
+        runMsWorst: Math.max(...frames),
         points: POINTS,
         chartMs: median(times),
         chartMsWorst: Math.max(...times),
@@ -45,6 +55,27 @@ export const metrics: Benchmark = {
     });
   },
 };
+
+/** CPU time of the four charts of a run's page, at every zoom from the whole of a million iterations to its newest. */
+function runFrames(): number[] {
+  const curves = new RunCurves();
+  for (let iteration = 1; iteration <= ITERATIONS; iteration++) {
+    curves.push(metricsOf(iteration, { kl: iteration % 99_991 === 0 ? 1 : Math.sin(iteration / 1e4) }));
+  }
+  const run = { ...snapshotOf({ iterations: [metricsOf(ITERATIONS)] }), curves };
+  return Array.from({ length: 3 }, () => {
+    const view = new ChartView();
+    return Array.from({ length: 16 }, () => {
+      const began = process.cpuUsage();
+      drawRunCharts(run, view, { width: SIZE.width, columns: 2, height: SIZE.height / 2 }, LOOK);
+      const took = cpuMs(began);
+      view.zoom(1, iterationSpan(run));
+      return took;
+    });
+  })
+    .slice(1)
+    .flat();
+}
 
 /** What the same takes point by point, for comparison. */
 function plainMs(pyramid: MetricPyramid): number {

@@ -6,7 +6,11 @@ import { describe, expect, it } from 'vitest';
 const RULES: readonly { folder: string; may: readonly string[]; packages: readonly string[] }[] = [
   { folder: 'src/domain', may: [], packages: ['zod'] },
   { folder: 'src/protocol', may: ['src/domain'], packages: ['zod'] },
-  { folder: 'src/config', may: ['src/domain'], packages: ['zod', 'yaml'] },
+  {
+    folder: 'src/config',
+    may: ['src/domain', 'src/store/filter.ts', 'src/store/filter-tree.ts'],
+    packages: ['zod', 'yaml'],
+  },
   { folder: 'src/rewards', may: ['src/domain'], packages: ['zod'] },
   { folder: 'src/store', may: ['src/domain'], packages: ['zod', 'better-sqlite3'] },
   { folder: 'src/hosts', may: ['src/domain', 'src/protocol'], packages: ['zod', 'execa'] },
@@ -52,6 +56,7 @@ const RULES: readonly { folder: string; may: readonly string[]; packages: readon
       'src/store/episode-search.ts',
       'src/store/saved-filters.ts',
       'src/store/run-directory.ts',
+      'src/store/downsample.ts',
       'src/run/control-client.ts',
       'src/replay',
       'src/diagnosis',

@@ -2,7 +2,7 @@ import { errorText } from '../src/domain/error.ts';
 import type { KnobName } from '../src/domain/knob.ts';
 import type { RunEvent } from '../src/domain/run.ts';
 import type { SavedFilters } from '../src/store/filter.ts';
-import { isSame } from './alarms.ts';
+import { eventFilter, hasEpisodes, isSame } from './alarms.ts';
 import { diffEpisode, jump, markEpisode, reexecuteEpisode } from './diff-actions.ts';
 import { closeLine, lineKind, openLine, suggest, typeInLine } from './filter-actions.ts';
 import { type ActionName, actionOf, disabledReason, keyText } from './keymap.ts';
@@ -188,17 +188,16 @@ function turnKnob(session: Session, knob: KnobName | null, direction: 1 | -1): v
 /** Filters the list to the episodes of the newest event that names some, or of the one before that whose are shown. */
 function showEventEpisodes(session: Session): void {
   const alarms = session.run?.snapshot().alarms ?? [];
-  const events = alarms.filter(({ episodes }) => episodes.length > 0);
+  const events = alarms.filter(hasEpisodes);
   const { shownEvent, list } = session;
   const isShown = shownEvent !== null && shownEvent.filter === list.view.filterText;
   const shown = isShown ? events.findIndex((event) => isSame(event, shownEvent.event)) : -1;
   const event = events[(shown + 1) % Math.max(1, events.length)];
-  if (event === undefined) return;
-  showEpisodesOf(session, event);
+  const filter = event === undefined ? null : eventFilter(event);
+  if (event !== undefined && filter !== null) showEpisodesOf(session, event, filter);
 }
 
-function showEpisodesOf(session: Session, event: RunEvent): void {
-  const filter = `id:${event.episodes.join(',')}`;
+function showEpisodesOf(session: Session, event: RunEvent, filter: string): void {
   try {
     changeList(session, () => {
       session.list.clear();
@@ -219,9 +218,10 @@ function openEvent(session: Session): void {
   const event = session.events.selected;
   if (event === null) return;
   const id = EPISODE_ID.exec(event.message)?.[0];
-  if (event.episodes.length > 0) {
+  const filter = eventFilter(event);
+  if (filter !== null) {
     session.goTo('overview');
-    showEpisodesOf(session, event);
+    showEpisodesOf(session, event, filter);
   } else if (id !== undefined) {
     showEpisode(session, id);
   } else {

@@ -4,12 +4,24 @@ import type { RunEvent } from '../src/domain/run.ts';
 export const ROLLED_BACK = 'update-rolled-back';
 /** Kind of the event on what a child's models run on; a warning when it is not what was asked for. */
 const PROVIDER = 'provider';
+/** Kind of the events that an alert of the config begins, a warning, and ends. */
+const ALERT = 'alert';
 /** Alarms kept: the newest. */
 const KEPT = 500;
 
-/** Events that are looked for again later: they name episodes, mark the charts, or say what models run on. */
-function isAlarm({ kind, episodes }: RunEvent): boolean {
-  return episodes.length > 0 || kind === ROLLED_BACK || kind === PROVIDER;
+/** The filter that shows the episodes that an event is about; null where it is about none. */
+export function eventFilter({ episodes, filter }: RunEvent): string | null {
+  return filter ?? (episodes.length > 0 ? `id:${episodes.join(',')}` : null);
+}
+
+/** Whether `eventEpisodes` comes to it: it is about episodes, and not only says that something is over. */
+export function hasEpisodes(event: RunEvent): boolean {
+  return eventFilter(event) !== null && !(event.kind === ALERT && event.level === 'info');
+}
+
+/** Events that are looked for again later: they are about episodes, mark the charts, or say what models run on. */
+function isAlarm(event: RunEvent): boolean {
+  return hasEpisodes(event) || event.kind === ROLLED_BACK || event.kind === PROVIDER;
 }
 
 /** Whether the trainer's models run on something else than was asked for. `alarms` newest first. */

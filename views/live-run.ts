@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { setImmediate as breathe } from 'node:timers/promises';
 import { errorText, LabError } from '../src/domain/error.ts';
 import type { KnobValues } from '../src/domain/knob.ts';
 import {
@@ -16,12 +17,17 @@ import { type EpisodeSearch, openEpisodeSearch } from '../src/store/episode-sear
 import { openRunReader, type RunReader } from '../src/store/queries.ts';
 import { isRunLive, type RunPaths, readManifest, runPaths } from '../src/store/run-directory.ts';
 import { addAlarms } from './alarms.ts';
+import { IterationHistory } from './iteration-history.ts';
 import { SCHEDULE } from './knob-desk.ts';
 import { ParentCurve } from './parent-curve.ts';
+import type { RunCurves } from './run-curves.ts';
 
 /** Ms between two looks at the run: four a second show a dead child well within a second. */
 const POLL_MS = 250;
+/** Older iterations are read for so many ms at a time: less than half a frame. */
+const SLICE_MS = 6;
 const EVENTS_SHOWN = 50;
+const EVALUATIONS_SHOWN = 50;
 /** Events of before that are looked through for alarms when a run is opened. */
 const EVENTS_BEFORE = 5000;
 
@@ -38,8 +44,13 @@ export interface RunSnapshot {
   readonly statusAt: number;
   /** When this snapshot was made. */
   readonly now: number;
-  /** Ascending by iteration. */
+  /** Ascending by iteration: the newest, all of them in a run that is not very long. */
   readonly iterations: readonly IterationMetrics[];
+  /** The figures of all iterations that were read; those of `iterations` where it is left out. */
+  readonly curves?: RunCurves;
+  /** Share of the iterations before `iterations` that was read; all of them where it is left out. */
+  readonly olderRead?: number;
+  /** Those of the newest. */
   readonly evaluations: readonly Evaluation[];
   /** Oldest first. */
   readonly knobChanges: readonly KnobChange[];
@@ -100,6 +111,8 @@ export class LiveRun {
   /** How many changes of knobs were read so far. */
   #knobsRead = 0;
   readonly #parent: ParentCurve | null;
+  #history = new IterationHistory();
+  #readingOlder = false;
 
   /** Throws what reading the manifest throws: `run-not-found`, `run-too-new`, `config-invalid`. */
   constructor(sources: RunSources) {
@@ -256,16 +269,18 @@ export class LiveRun {
       const opened = this.#reader === null;
       this.#reader ??= this.#sources.openReader();
       const reader = this.#reader;
-      const iterations = this.#newestIterations(reader, status);
-      const changed = iterations !== before.iterations || opened;
+      if (opened) this.#history = new IterationHistory();
+      this.#history.refresh(reader, status === null ? Number.MAX_SAFE_INTEGER : status.iteration - 1);
+      const changed = this.#history.rows !== before.iterations || opened;
+      void this.#readOlder(reader);
       if (opened) this.#knobsRead = 0;
       const turned = reader.knobChanges(this.#knobsRead);
       const turnedBefore = opened ? [] : before.knobChanges;
       this.#knobsRead += turned.length;
       const events = reader.events(opened ? EVENTS_BEFORE : EVENTS_SHOWN);
       return {
-        iterations,
-        evaluations: changed ? reader.evaluations() : before.evaluations,
+        ...this.#iterations(),
+        evaluations: changed ? reader.evaluations(EVALUATIONS_SHOWN) : before.evaluations,
         knobChanges: turned.length === 0 ? turnedBefore : tellingChanges([...turnedBefore, ...turned]),
         events: events.slice(0, EVENTS_SHOWN),
         alarms: addAlarms(before.alarms, events),
@@ -279,14 +294,28 @@ export class LiveRun {
     }
   }
 
-  /** The rows seen so far and the new ones; a run resumed from a checkpoint does those after it again. */
-  #newestIterations(reader: RunReader, status: RunStatus | null): readonly IterationMetrics[] {
-    const seen = this.#snapshot.iterations;
-    const settled = status === null ? Number.POSITIVE_INFINITY : status.iteration - 1;
-    const kept = seen.filter(({ iteration }) => iteration <= settled);
-    const joined = [...kept, ...reader.iterations(kept.at(-1)?.iteration ?? 0)];
-    const same = joined.length === seen.length && joined.at(-1)?.time === seen.at(-1)?.time;
-    return same ? seen : joined;
+  #iterations(): Pick<RunSnapshot, 'iterations' | 'curves' | 'olderRead'> {
+    const { rows, curves, olderRead } = this.#history;
+    return { iterations: rows, curves, olderRead };
+  }
+
+  /** Reads the older iterations of a long run in slices, with a breath for keys and frames after each. */
+  async #readOlder(reader: RunReader): Promise<void> {
+    if (this.#readingOlder) return;
+    this.#readingOlder = true;
+    let shownAt = performance.now();
+    try {
+      while (!this.#closed && reader === this.#reader && this.#history.readOlder(reader, SLICE_MS)) {
+        await breathe();
+        if (performance.now() - shownAt < POLL_MS) continue;
+        shownAt = performance.now();
+        this.#publish(this.#iterations());
+      }
+    } catch (thrown) {
+      if (!this.#closed) this.#publish({ storeError: errorText(thrown) });
+    } finally {
+      this.#readingOlder = false;
+    }
   }
 }
 

@@ -6,6 +6,7 @@ import type { SavedFilters } from '../src/store/filter.ts';
 import type { RunReader } from '../src/store/queries.ts';
 import { listRuns, type RunListing, runPaths } from '../src/store/run-directory.ts';
 import { readSavedFilters } from '../src/store/saved-filters.ts';
+import { hasEpisodes } from './alarms.ts';
 import { ChartView } from './chart-view.ts';
 import type { EpisodeDiff } from './episode-diff.ts';
 import { EpisodeList } from './episode-list.ts';
@@ -141,7 +142,7 @@ export class Session {
       canUndo: this.knobs?.sending === true || (snapshot?.status?.undoable ?? null) !== null,
       completes: LISTING.has(this.screen),
       hasDiff: this.diff !== null,
-      eventEpisodes: snapshot?.alarms.some(({ episodes }) => episodes.length > 0) ?? false,
+      eventEpisodes: snapshot?.alarms.some(hasEpisodes) ?? false,
     };
   }
 

@@ -1,4 +1,5 @@
 import { BEHAVIOUR_NAMES } from '../../src/domain/failure.ts';
+import { type DerivedField, derivedSql, isDerived } from '../../src/store/columns/derived-columns.ts';
 import { behaviourMask } from '../../src/store/episode-row.ts';
 import {
   type ChoiceField,
@@ -50,7 +51,7 @@ const NUMBER_COLUMNS = {
   started: 'started_at',
   'tool.calls': 'tool_calls',
   'tool.failed': 'tool_failed',
-} as const satisfies Record<Exclude<NumberField, PartField>, string>;
+} as const satisfies Record<Exclude<NumberField, PartField | DerivedField>, string>;
 
 const CHOICE_COLUMNS = {
   fail: 'failure',
@@ -64,6 +65,7 @@ const CHOICE_COLUMNS = {
   split: 'split',
   trust: 'trust',
   tag: 'tags',
+  detail: 'failure_detail',
   ended: "(CASE WHEN trust = 'void' THEN 'void' WHEN truncated = 1 THEN 'truncated' ELSE 'terminated' END)",
 } as const satisfies Record<ChoiceField, string>;
 
@@ -108,7 +110,7 @@ export function filterToSql(node: FilterNode, context: SqlContext): SqlCondition
       return { sql: `(NOT ${part.sql})`, parameters: part.parameters };
     }
     case 'choice':
-      return choiceToSql(node.field, node.values);
+      return choiceToSql(node.field, node.values, context.dialect);
     case 'flag':
       return { sql: `(${node.flags.map((flag) => FLAG_CONDITIONS[flag]).join(' OR ')})`, parameters: [] };
     case 'numbers':
@@ -127,6 +129,7 @@ export function orderToSql(sort: FilterSort, dialect: Dialect): string {
 }
 
 function columnOf(field: NumberField, dialect: Dialect): string {
+  if (isDerived(field)) return `(${derivedSql(field)})`;
   return isPart(field) ? dialect.component(field.slice(PART_PREFIX.length)) : NUMBER_COLUMNS[field];
 }
 
@@ -154,12 +157,13 @@ function numberToSql(term: NumberTerm, { dialect, now }: SqlContext): SqlConditi
   }
 }
 
-function choiceToSql(field: ChoiceField, values: readonly string[]): SqlCondition {
+function choiceToSql(field: ChoiceField, values: readonly string[], { like }: Dialect): SqlCondition {
   const column = CHOICE_COLUMNS[field];
   if (field === 'behaviour') {
     const mask = behaviourMask(BEHAVIOUR_NAMES.filter((name) => values.includes(name)));
     return { sql: '((behaviours & ?) <> 0)', parameters: [mask] };
   }
+  if (field === 'detail') return anyPart(column, values, like);
   if (field === 'tag') {
     const listed = oneOf('value', values);
     return {
@@ -174,8 +178,20 @@ function choiceToSql(field: ChoiceField, values: readonly string[]): SqlConditio
   return join(conditions, ' OR ', '(1 = 0)');
 }
 
+function patternOf(text: string): string {
+  return `%${text.replace(/[\\%_]/gu, '\\$&')}%`;
+}
+
+function anyPart(column: string, texts: readonly string[], like: Dialect['like']): SqlCondition {
+  const conditions = texts.map((text) => ({
+    sql: `coalesce(${column} ${like} ? ESCAPE '\\', false)`,
+    parameters: [patternOf(text)],
+  }));
+  return join(conditions, ' OR ', '(1 = 0)');
+}
+
 function textToSql(text: string, { like }: Dialect): SqlCondition {
-  const pattern = `%${text.replace(/[\\%_]/gu, '\\$&')}%`;
+  const pattern = patternOf(text);
   const columns = ['failure_detail', 'failure', 'family'];
   return {
     sql: `(${columns.map((column) => `coalesce(${column} ${like} ? ESCAPE '\\', false)`).join(' OR ')})`,

@@ -1,9 +1,9 @@
 import { LabError } from '../domain/error.ts';
+import { METRIC_NAMES, METRICS } from '../domain/metric.ts';
 import { nearest } from '../domain/nearest.ts';
 import type { IterationMetrics } from '../domain/run.ts';
 import { type Bucket, MetricPyramid } from '../store/downsample.ts';
 import { openRunReader } from '../store/queries.ts';
-import { ITERATION_FIELDS } from '../store/sql-views.ts';
 import { type Column, formatDuration, formatNumber, formatShort, formatTable } from './format.ts';
 import { printJson, printLine } from './output.ts';
 import { type FoundRun, findNewestRun } from './runs.ts';
@@ -131,14 +131,13 @@ function numberOf(value: unknown): number {
   return typeof value === 'number' ? value : Number.NaN;
 }
 
-function metricField(name: string): (typeof ITERATION_FIELDS)[number] {
-  const known = ITERATION_FIELDS.filter(({ column }) => !column.includes('by_family'));
+function metricField(name: string): (typeof METRICS)[number] {
+  const known = METRICS.filter(({ column }) => METRIC_NAMES.includes(column));
   const found = known.find(({ field, column }) => name === field || name === column);
   if (found !== undefined) return found;
-  const names = known.map(({ column }) => column);
-  const like = nearest(name, names);
+  const like = nearest(name, METRIC_NAMES);
   throw new LabError('usage', {
     message: `"${name}" is not a metric${like === null ? '' : `; did you mean ${like}?`}`,
-    hint: `metrics: ${names.join(', ')}`,
+    hint: `metrics: ${METRIC_NAMES.join(', ')}`,
   });
 }

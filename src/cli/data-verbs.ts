@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { VIEW_NAMES } from '../store/sql-views.ts';
 import { type ArchiveVerbOptions, archiveEndedRun } from './archive.ts';
 import { type CompactOptions, compactEndedRun } from './compact.ts';
 import { COMPARE_AXES, type CompareOptions, compareRuns } from './compare.ts';
@@ -7,7 +8,8 @@ import { type PinOptions, pinEpisode } from './pin.ts';
 import { querySql, runAndQuery, type SqlOptions } from './sql.ts';
 
 const SQL_EXAMPLES = `
-Views: episodes, iterations, evaluations, evaluations_by_family, events, knob_changes; docs/SQL.md explains every column.
+Views: ${VIEW_NAMES.join(', ')}.
+docs/SQL.md explains every column.
 
 Examples:
   agentrl-lab sql "SELECT family, avg(success) FROM episodes GROUP BY family"

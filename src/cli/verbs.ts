@@ -3,6 +3,7 @@ import { THEME_NAMES } from '../domain/display.ts';
 import { LabError } from '../domain/error.ts';
 import { LAB_VERSION } from '../domain/lab-version.ts';
 import { nearest } from '../domain/nearest.ts';
+import { addAlertVerb } from './alert.ts';
 import { type BenchOptions, benchEnvironment } from './bench.ts';
 import {
   type ControlOptions,
@@ -255,6 +256,7 @@ function addInspectVerbs(program: Command, finish: (exitCode: number) => void): 
         await printEpisodes(filter, command.optsWithGlobals<EpisodesOptions>()),
     );
   addFilterVerb(program);
+  addAlertVerb(program);
   program
     .command('show')
     .argument('<what>', 'an episode, as in e120, or a run')

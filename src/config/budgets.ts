@@ -1,4 +1,5 @@
 import { actionLayout, observationTensors } from '../domain/policy-spec.ts';
+import { alertProblems } from './alert-problems.ts';
 import type { Config } from './schema.ts';
 
 /** Something that cannot work: the key to look at, and what is wrong with what would be right. */
@@ -27,6 +28,7 @@ export function findImpossible(config: Config, memoryMiB: number | null): Proble
     ...estimatorProblems(config),
     ...scheduleProblems(config),
     ...hostProblems(config),
+    ...alertProblems(config.alerts),
     ...memoryProblems(config, memoryMiB),
   ];
 }

@@ -65,11 +65,14 @@ function scheduledKnobs({ schedule }: Config, overrides: readonly Override[]): P
   });
 }
 
-/** A working config with the same kind of policy and with every schedule: its keys are what a refused one may have. */
+/** A working config with the same kind of policy, with every schedule and an alert: its keys are what a refused one may have. */
 function defaultsLike(raw: Record<string, unknown>): Config {
   const features = valueAt(raw, ['policy', 'kind']) === 'features';
   return configSchema.parse({
     policy: features ? { kind: 'features', features: 1 } : {},
+    alerts: [
+      { name: 'all-keys', filter: '', among: '', metric: 'kl', last: 1, withinS: 1, above: 1, below: 1 },
+    ],
     schedule: recordOf(KNOB_NAMES, (name) => ({ points: [[0, KNOBS[name].initial]] })),
   });
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { alertRuleSchema } from '../domain/alert.ts';
 import { DEFAULT_REWARDS } from '../domain/default-rewards.ts';
 import { hostSpecSchema } from '../domain/host.ts';
 import { KNOB_NAMES, KNOBS, type KnobKind, type KnobName } from '../domain/knob.ts';
@@ -159,6 +160,7 @@ export const configSchema = z.strictObject({
       slotTempMiB: z.int().min(1).max(16_777_216).default(1024),
     })
     .prefault({}),
+  alerts: z.array(alertRuleSchema).max(100).default([]),
   stop: z
     .strictObject({
       minutes: z.number().positive().nullable().default(10),

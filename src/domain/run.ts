@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { alertStatusSchema } from './alert-status.ts';
 import { knobNameSchema, knobValuesSchema } from './knob.ts';
 import { leakSchema } from './leak.ts';
 import {
@@ -162,6 +163,8 @@ export const runEventSchema = z.object({
   message: z.string(),
   /** Ids of the episodes that it is about, the most telling first. */
   episodes: z.array(z.string()).default([]),
+  /** Where it is about more of them than can be named: a filter that shows them. */
+  filter: z.string().optional(),
 });
 export type RunEvent = Readonly<z.infer<typeof runEventSchema>>;
 
@@ -255,5 +258,7 @@ export const runStatusSchema = z.object({
   audits: z.int().nonnegative().default(0),
   leaks: z.array(leakSchema).default([]),
   store: storeStatusSchema.nullable().default(null),
+  /** Alerts whose condition holds. */
+  alerts: z.array(alertStatusSchema).default([]),
 });
 export type RunStatus = Readonly<z.infer<typeof runStatusSchema>>;

@@ -4,7 +4,10 @@ import { formatTaskRef } from '../domain/task.ts';
 import type { StoredEpisode } from '../store/queries.ts';
 import { isoTime } from './table.ts';
 
-/** The version of the Agent Trajectory Interchange Format that is written: RFC 0001 of the Harbor framework. */
+/**
+ * The version of the Agent Trajectory Interchange Format that is written: RFC 0001 of the Harbor framework. 1.8 differs by audio
+ * alone, of which an episode has none, and is read by fewer.
+ */
 export const ATIF_VERSION = 'ATIF-v1.7';
 
 /**
@@ -16,16 +19,13 @@ export const ATIF_VERSION = 'ATIF-v1.7';
 export function toAtif(run: string, { summary, body }: StoredEpisode): object {
   const observed = (index: number): string =>
     resolveLines(body, body.steps[index]?.observation ?? body.finalObservation).join('\n');
+  const modelName = (policyVersion: number): string => `${run} policy ${policyVersion}`;
   const { id, task, seed, taskSeed, phase, mode, iteration, success, failure, failureDetail } = summary;
   return {
     schema_version: ATIF_VERSION,
     session_id: run,
     trajectory_id: `${run}/${id}`,
-    agent: {
-      name: 'agentrl-lab',
-      version: LAB_VERSION,
-      model_name: `${run} policy ${summary.policyVersion}`,
-    },
+    agent: { name: 'agentrl-lab', version: LAB_VERSION, model_name: modelName(summary.policyVersion) },
     steps: [
       {
         step_id: 1,
@@ -33,7 +33,13 @@ export function toAtif(run: string, { summary, body }: StoredEpisode): object {
         source: 'user',
         message: observed(0),
       },
-      ...body.steps.map((step, index) => agentStep(id, step, { index, after: observed(index + 1) })),
+      ...body.steps.map((step, index) => ({
+        ...agentStep(id, step, { index, after: observed(index + 1) }),
+        // An episode may span updates: a step's own policy, where it is not the one that ended it.
+        ...(step.policyVersion === summary.policyVersion
+          ? {}
+          : { model_name: modelName(step.policyVersion) }),
+      })),
     ],
     final_metrics: { total_steps: body.steps.length + 1 },
     extra: {
@@ -54,7 +60,17 @@ export function toAtif(run: string, { summary, body }: StoredEpisode): object {
       reward_trust: summary.trust,
       reward_components: summary.components,
       behaviours: summary.behaviours,
+      attempt: summary.attempt,
+      difficulty: summary.difficulty,
+      tags: summary.tags,
+      failure_stage: summary.failureStage,
       wall_ms: summary.wallMs,
+      stages: {
+        reset_ms: summary.stages.resetMs,
+        step_ms: summary.stages.stepMs,
+        inference_ms: summary.stages.inferenceMs,
+      },
+      tools: summary.tools.byName,
     },
   };
 }
@@ -71,7 +87,12 @@ function agentStep(
     source: 'agent',
     message: '',
     tool_calls: [
-      { tool_call_id: call, function_name: type, arguments: argument === null ? {} : { argument } },
+      {
+        tool_call_id: call,
+        function_name: type,
+        arguments: argument === null ? {} : { argument },
+        ...(step.tool === undefined ? {} : { extra: { tool: step.tool } }),
+      },
     ],
     observation: { results: [{ source_call_id: call, content: after }] },
     metrics: {
@@ -82,6 +103,12 @@ function agentStep(
         policy_version: step.policyVersion,
       },
     },
-    extra: { reward: step.reward, reward_parts: step.parts, effective: step.effective },
+    extra: {
+      reward: step.reward,
+      reward_parts: step.parts,
+      effective: step.effective,
+      ...(step.ms === undefined ? {} : { ms: step.ms }),
+      ...(step.state === undefined ? {} : { state: step.state }),
+    },
   };
 }

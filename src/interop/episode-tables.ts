@@ -1,9 +1,9 @@
 import { type EpisodeSummary, resolveLines, type StepRecord } from '../domain/episode.ts';
 import { episodeSequence } from '../domain/id.ts';
+import { snakeCase } from '../domain/metric.ts';
 import { type IterationMetrics, iterationMetricsSchema } from '../domain/run.ts';
 import { keysOf } from '../domain/table.ts';
 import type { StoredEpisode } from '../store/queries.ts';
-import { snakeCase } from '../store/sql-views.ts';
 import type { CellType, TableColumn } from './table.ts';
 
 /** One row an episode: what is indexed of it. The names are those of the view `episodes` in SQL. */
@@ -44,6 +44,14 @@ export function episodeColumns(run: string): TableColumn<EpisodeSummary>[] {
     { name: 'reward', type: 'number', value: ({ reward }) => reward },
     { name: 'components', type: 'text', value: ({ components }) => JSON.stringify(components) },
     { name: 'behaviours', type: 'texts', value: ({ behaviours }) => behaviours },
+    { name: 'tags', type: 'texts', value: ({ tags }) => tags },
+    { name: 'failure_stage', type: 'text', value: ({ failureStage }) => failureStage },
+    { name: 'tool_calls', type: 'integer', value: ({ tools }) => tools.calls },
+    { name: 'tool_failed', type: 'integer', value: ({ tools }) => tools.failed },
+    { name: 'tools', type: 'text', value: ({ tools }) => JSON.stringify(tools.byName) },
+    { name: 'reset_ms', type: 'number', value: ({ stages }) => stages.resetMs },
+    { name: 'step_ms', type: 'number', value: ({ stages }) => stages.stepMs },
+    { name: 'inference_ms', type: 'number', value: ({ stages }) => stages.inferenceMs },
   ];
 }
 

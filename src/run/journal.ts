@@ -38,9 +38,14 @@ export class Journal {
     message: string,
     episodes: readonly string[] = [],
   ): void {
+    this.tell({ level, kind, subject, message, episodes: [...episodes] });
+  }
+
+  /** The same with all that an event may have. */
+  tell(what: Omit<RunEvent, 'time'>): void {
+    const { level, kind, subject, message } = what;
     this.log(`${level} ${kind} ${subject}: ${message}`);
-    const event = { time: Date.now(), level, kind, subject, message, episodes: [...episodes] };
-    this.record((store) => store.appendEvent(event));
+    this.record((store) => store.appendEvent({ time: Date.now(), ...what }));
   }
 
   /** Returns whether it is stored. */

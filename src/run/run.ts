@@ -4,6 +4,7 @@ import type { KnobName } from '../domain/knob.ts';
 import type { WorkerSlots } from '../domain/pipeline.ts';
 import type { KnobChange, Preview, RunStatus } from '../domain/run.ts';
 import type { UpdateMetrics, UpdateSpot } from '../protocol/trainer.ts';
+import { AlertKeeper } from './alert-keeper.ts';
 import { BackPressure, flowRules } from './back-pressure.ts';
 import { type Checkpoint, snapshotOf } from './checkpoint.ts';
 import { CheckpointKeeper } from './checkpoint-keeper.ts';
@@ -66,6 +67,7 @@ export class Run {
   readonly #progress: Progress;
   readonly #evaluation: EvaluationKeeper;
   readonly #leaks: LeakKeeper;
+  readonly #alerts: AlertKeeper;
   readonly #life: Lifecycle;
   readonly #rejected: RejectedUpdates;
   readonly #losses: LostChildren;
@@ -83,6 +85,7 @@ export class Run {
     this.#rules = flowRules(config);
     this.#journal = new Journal(options);
     this.#providers = new ProviderNews(this.#journal);
+    this.#alerts = new AlertKeeper(config.alerts, this.#journal);
     this.#storeKeeper = new StoreKeeper({ paths, store, journal: this.#journal, ...config.store });
     this.#checkpointed = checkpoint;
     this.#done = new Promise((resolve) => {
@@ -191,6 +194,7 @@ export class Run {
       retried: this.#dispatcher.retried,
       waste: this.#samples.waste,
       store: this.#storeKeeper.status(),
+      alerts: this.#alerts.status(),
     };
   }
 
@@ -320,11 +324,13 @@ export class Run {
       const { worker, summary } = episode;
       if (!this.#dispatcher.complete(summary, worker)) continue;
       this.#leaks.stored(episode);
+      this.#alerts.stored(summary);
       if (summary.phase === 'eval') continue;
       const broken = this.#samples.add(episode);
       if (broken !== null) this.#life.stall('void-episodes', 'run', broken);
     }
     for (const [worker, bytes] of bytesByWorker(episodes)) this.#workers.ack(worker, bytes);
+    this.#alerts.settle(this.#life.state, Date.now());
     this.#advance();
   }
 
@@ -347,6 +353,7 @@ export class Run {
     }
     const row = this.#progress.finishIteration(iteration, this.#journal.manifest.attempt, metrics);
     this.#journal.record((store) => store.appendIteration(row));
+    this.#alerts.updated(row);
     this.#checkpoints.afterIteration(iteration);
     if (this.#config.stop.iterations !== null && iteration >= this.#config.stop.iterations) {
       this.#life.finish();
@@ -402,6 +409,7 @@ export class Run {
     this.#workers.checkHeartbeats(asleep);
     this.#trainer.checkHeartbeat(asleep);
     this.#storeKeeper.tick(this.#lastTick);
+    this.#alerts.settle(this.#life.state, now);
     const { minutes } = this.#config.stop;
     if (minutes !== null && this.#progress.elapsedS >= minutes * 60) this.#life.finish();
     this.#advance();

@@ -95,13 +95,28 @@ export class MetricPyramid {
 
   /** The first and the last position, or null while there is none. */
   get span(): readonly [number, number] | null {
-    return this.#length === 0 ? null : [this.#x(0), this.#x(this.#length - 1)];
+    return this.#length === 0 ? null : [this.x(0), this.x(this.#length - 1)];
+  }
+
+  /** Position of a point, by its place from 0. */
+  x(index: number): number {
+    return this.#xs[index] ?? Number.NaN;
+  }
+
+  /** Value of a point, NaN for a gap. */
+  y(index: number): number {
+    return this.#ys[index] ?? Number.NaN;
+  }
+
+  /** Place of the first point at or after a position; `length` where there is none. */
+  firstFrom(x: number): number {
+    return this.#search((at) => at >= x);
   }
 
   /** Adds a point. `x` must not be below the one before; throws RangeError otherwise. What is not finite is a gap. */
   push(x: number, y: number): void {
-    if (this.#length > 0 && !(x >= this.#x(this.#length - 1))) {
-      throw new RangeError(`x is ${x}, below ${this.#x(this.#length - 1)} before it`);
+    if (this.#length > 0 && !(x >= this.x(this.#length - 1))) {
+      throw new RangeError(`x is ${x}, below ${this.x(this.#length - 1)} before it`);
     }
     if (this.#length === this.#xs.length) {
       this.#xs = grown(this.#xs);
@@ -115,13 +130,13 @@ export class MetricPyramid {
 
   /** The points with `from` ≤ x < `to`, as one bucket. */
   bucket(from: number, to: number): Bucket {
-    return this.#sum(this.#firstFrom(from), this.#firstFrom(to));
+    return this.#sum(this.firstFrom(from), this.firstFrom(to));
   }
 
   /** `buckets` of equal width over [from, to]; the last one has its right end too. */
   buckets(from: number, to: number, buckets: number): Bucket[] {
     const width = (to - from) / buckets;
-    const edges = Array.from({ length: buckets }, (_, bucket) => this.#firstFrom(from + bucket * width));
+    const edges = Array.from({ length: buckets }, (_, bucket) => this.firstFrom(from + bucket * width));
     return edges.map((edge, bucket) => this.#sum(edge, edges[bucket + 1] ?? this.#firstAfter(to)));
   }
 
@@ -130,20 +145,20 @@ export class MetricPyramid {
    * whole one does: of each column the first point, minimum, maximum and last point, or all points where they are few.
    */
   thinned(from: number, to: number, columns: number): Curve {
-    const [start, end] = [this.#firstFrom(from), this.#firstAfter(to)];
+    const [start, end] = [this.firstFrom(from), this.#firstAfter(to)];
     const curve: Curve = { xs: [], ys: [] };
     if (end - start <= POINTS_DRAWN * columns || columns < 2) return this.#copy(curve, start, end);
     const width = (to - from) / (columns - 1);
     let edge = start;
     for (let column = 0; column < columns; column += 1) {
-      const next = column === columns - 1 ? end : this.#firstFrom(from + (column + 0.5) * width);
+      const next = column === columns - 1 ? end : this.firstFrom(from + (column + 0.5) * width);
       if (next - edge <= POINTS_DRAWN) this.#copy(curve, edge, next);
       else {
         const { min, max } = this.#sum(edge, next);
         // At the middle of the column, but at the ends, which say how far the curve reaches.
         const x = Math.min(to, from + column * width);
         curve.xs.push(x, x, x, x);
-        curve.ys.push(this.#y(edge), min, max, this.#y(next - 1));
+        curve.ys.push(this.y(edge), min, max, this.y(next - 1));
       }
       edge = next;
     }
@@ -152,8 +167,8 @@ export class MetricPyramid {
 
   #copy(curve: Curve, start: number, end: number): Curve {
     for (let index = start; index < end; index += 1) {
-      curve.xs.push(this.#x(index));
-      curve.ys.push(this.#y(index));
+      curve.xs.push(this.x(index));
+      curve.ys.push(this.y(index));
     }
     return curve;
   }
@@ -176,7 +191,7 @@ export class MetricPyramid {
     const level = new Level();
     const size = FAN ** (depth + 1);
     for (let index = 0; index <= last; index += 1) {
-      const y = this.#y(index);
+      const y = this.y(index);
       if (Number.isFinite(y)) level.add(Math.floor(index / size), y);
     }
     return level;
@@ -193,16 +208,11 @@ export class MetricPyramid {
         depth += 1;
       }
       const level = this.#levels[depth];
-      if (level === undefined) sum.point(this.#y(index));
+      if (level === undefined) sum.point(this.y(index));
       else sum.block(level, index / size);
       index += size;
     }
     return sum.bucket();
-  }
-
-  /** Index of the first point at or after x. */
-  #firstFrom(x: number): number {
-    return this.#search((at) => at >= x);
   }
 
   /** Index of the first point after x. */
@@ -214,18 +224,10 @@ export class MetricPyramid {
     let [low, high] = [0, this.#length];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (reached(this.#x(middle))) high = middle;
+      if (reached(this.x(middle))) high = middle;
       else low = middle + 1;
     }
     return low;
-  }
-
-  #x(index: number): number {
-    return this.#xs[index] ?? Number.NaN;
-  }
-
-  #y(index: number): number {
-    return this.#ys[index] ?? Number.NaN;
   }
 }
 

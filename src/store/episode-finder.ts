@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import type { EpisodeSummary } from '../domain/episode.ts';
 import { countRows, type RowBits } from './columns/bits.ts';
 import type { Block } from './columns/block.ts';
+import { DerivedColumns, derivedFields } from './columns/derived-columns.ts';
 import { componentOf } from './columns/episode-cells.ts';
 import { EpisodeColumns } from './columns/episode-columns.ts';
 import { countFacets, countTexts, type EpisodeFacets } from './columns/facets.ts';
@@ -9,7 +10,7 @@ import { choiceColumn, compileMatcher, matchingRows, type TextMatches, tagsOf } 
 import { firstRows, type MatchedRows } from './columns/order.ts';
 import { episodeColumnsSql, rowToEpisode } from './episode-row.ts';
 import type { Filter } from './filter.ts';
-import type { ChoiceField, FilterNode, FilterTerm } from './filter-tree.ts';
+import type { ChoiceField, FilterNode, FilterSort, FilterTerm } from './filter-tree.ts';
 import { schemaVersion } from './migrations.ts';
 
 /** One page of a list. `next` continues it (with the same filter); null at the end. */
@@ -31,6 +32,8 @@ export interface EpisodeMatches extends EpisodePage {
 
 /** Filters whose matches are kept: those of a screen and of its counts, beside what is being typed. */
 const KEPT_FILTERS = 8;
+/** Newest episodes whose tools are offered for completion. */
+const TOOLS_FROM = 500;
 
 /**
  * Answers filters from the columns of an index, and reads only a page's rows from its table. What matched in a block is
@@ -39,6 +42,7 @@ const KEPT_FILTERS = 8;
 export class EpisodeFinder {
   readonly #database: Database.Database;
   readonly #columns: EpisodeColumns;
+  readonly #derived: DerivedColumns;
   readonly #now: () => number;
   readonly #text: TextMatches | null;
   readonly #kept = new Map<string, WeakMap<Block, RowBits>>();
@@ -49,6 +53,7 @@ export class EpisodeFinder {
   constructor(database: Database.Database, now: () => number, text: TextMatches | null = null) {
     this.#database = database;
     this.#columns = new EpisodeColumns(database);
+    this.#derived = new DerivedColumns(database);
     this.#now = now;
     this.#text = text;
   }
@@ -62,7 +67,7 @@ export class EpisodeFinder {
   search(filter: Filter, { limit, after = null }: PageOptions): EpisodeMatches {
     return this.#atOnce(() => {
       for (let trusting = true; ; trusting = false) {
-        const matched = this.#matched(filter.where);
+        const matched = this.#matched(filter.where, filter.sort);
         const { sequences, next } = firstRows(matched, filter.sort, { limit, after });
         const count = matched.reduce((sum, { bits }) => sum + countRows(bits), 0);
         const episodes = this.#read(sequences);
@@ -91,7 +96,9 @@ export class EpisodeFinder {
     return this.#atOnce(() => {
       const matched = this.#matched(where);
       const context = { now: this.#now(), text: this.#text };
+      const blocks = matched.map(({ block }) => block);
       return nodes.map((node) => {
+        this.#derived.add(blocks, derivedFields(node, null));
         const matcher = compileMatcher(node, context);
         return matched.reduce((sum, { block, bits }) => {
           const narrowed = bits.slice();
@@ -121,9 +128,22 @@ export class EpisodeFinder {
     return [...columns].flatMap((name) => componentOf(name) ?? []).toSorted();
   }
 
-  #matched(where: FilterNode): MatchedRows[] {
+  /** The names of tools that the newest episodes used, in alphabetical order. */
+  tools(): string[] {
+    if (schemaVersion(this.#database) < 2) return [];
+    return this.#database
+      .prepare<[], string>(
+        `SELECT DISTINCT key FROM (SELECT more FROM episodes ORDER BY sequence DESC LIMIT ${TOOLS_FROM}),
+           json_each(more, '$.tools.byName') ORDER BY key`,
+      )
+      .pluck()
+      .all();
+  }
+
+  #matched(where: FilterNode, sort: FilterSort | null = null): MatchedRows[] {
     const now = this.#now();
     const blocks = this.#columns.blocks();
+    this.#derived.add(blocks, derivedFields(where, sort));
     // An age changes with time, and what a text occurs in as the index of texts grows.
     const texts = usesText(where) ? this.#text?.indexedEpisodes : 0;
     const key = JSON.stringify([where, usesAge(where) ? now : 0, texts ?? 0]);

@@ -61,7 +61,9 @@ export function completeFilter(
   const from = word.from + (operator?.[0].length ?? 0);
   const begun = text.slice(from, cursor).replace(/^"/u, '').toLowerCase();
   const field = operator?.groups?.['field']?.toLowerCase();
-  const candidates = field === undefined ? nameCandidates(saved, finder) : valueCandidates(field, finder);
+  const tools = begun.startsWith(TOOL) ? finder.tools() : [];
+  const candidates =
+    field === undefined ? nameCandidates(saved, finder, tools) : valueCandidates(field, finder);
   const fitting = candidates
     .filter((candidate) => (candidate.value ?? candidate.text).toLowerCase().startsWith(begun))
     .slice(0, MOST_COUNTED);
@@ -110,12 +112,20 @@ function named(text: string, meaning: string): Candidate {
   return { text, meaning, term: null };
 }
 
-function nameCandidates(saved: SavedFilters, finder: EpisodeFinder): Candidate[] {
+/** Begins fields that are about one tool: their names are looked up only then. */
+const TOOL = 'tool.';
+
+function nameCandidates(saved: SavedFilters, finder: EpisodeFinder, tools: readonly string[]): Candidate[] {
   return [
     ...CHOICE_FIELD_NAMES.map((name) => named(`${name}:`, CHOICE_FIELDS[name].meaning)),
     named('is:', `one of: ${FLAG_NAMES.join(', ')}`),
     ...NUMBER_FIELD_NAMES.map((name) => named(name, NUMBER_FIELDS[name])),
     ...finder.components().map((name) => named(`${PART_PREFIX}${name}`, `what component ${name} paid`)),
+    ...tools.flatMap((tool) => [
+      named(`${TOOL}${tool}.calls`, `how often it used ${tool}`),
+      named(`${TOOL}${tool}.failed`, `how often ${tool} failed`),
+      named(`${TOOL}${tool}.ms`, `how long ${tool} ran, as 20ms or 1.5s`),
+    ]),
     named('sort:', 'order; a - before the field turns it round'),
     ...[...saved].map(([name, text]) => ({
       text: `@${name}`,

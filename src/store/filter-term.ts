@@ -13,6 +13,8 @@ import {
   NUMBER_FIELD_NAMES,
   type NumberField,
   PART_PREFIX,
+  TOOL_COUNTS,
+  toolOf,
   unitOf,
 } from './filter-tree.ts';
 
@@ -36,7 +38,14 @@ const ALIASES: Readonly<Record<string, string>> = {
   failure: 'fail',
   iteration: 'iter',
 };
-const ALL_FIELDS = [...CHOICE_FIELD_NAMES, 'is', ...NUMBER_FIELD_NAMES, `${PART_PREFIX}NAME`, 'sort'];
+const ALL_FIELDS = [
+  ...CHOICE_FIELD_NAMES,
+  'is',
+  ...NUMBER_FIELD_NAMES,
+  `${PART_PREFIX}NAME`,
+  ...TOOL_COUNTS.map((count) => `tool.NAME.${count}`),
+  'sort',
+];
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/iu;
 
 /** Understands one term of a filter text; `sort` is one too. Throws `filter-invalid`. */
@@ -115,13 +124,17 @@ function readRange(source: string, field: NumberField, word: FilterWord, dots: n
     : { kind: 'compare', field, comparison: '>=', value: from };
 }
 
-/** The field of numbers that a name stands for, or null. Names of components are taken as they are typed. */
+/** The field of numbers that a name stands for, or null. Names of components and tools are taken as they are typed. */
 function numberFieldOf(typed: string): NumberField | null {
   if (typed.toLowerCase().startsWith(PART_PREFIX) && typed.length > PART_PREFIX.length) {
     return `${PART_PREFIX}${typed.slice(PART_PREFIX.length)}`;
   }
   const lower = typed.toLowerCase();
   const name = ALIASES[lower] ?? lower;
+  const about = toolOf(
+    typed.replace(/^tool(?=\.)/iu, 'tool').replace(/\w+$/u, (count) => count.toLowerCase()),
+  );
+  if (about !== null) return `tool.${about.tool}.${about.count}`;
   return NUMBER_FIELD_NAMES.find((field) => field === name) ?? null;
 }
 

@@ -24,14 +24,35 @@ export const NUMBER_FIELDS = {
   started: 'when it began, as 2026-11-30 or 2026-11-30T14:05, local time',
   'tool.calls': 'how often it used a tool',
   'tool.failed': 'how often a tool failed',
+  'stage.reset': 'time until its first observation, as 20ms or 1.5s',
+  'stage.step': "time in the environment's steps",
+  'stage.inference': 'time in encoding, inference and waiting for them',
 } as const;
-type FixedNumberField = keyof typeof NUMBER_FIELDS;
+export type FixedNumberField = keyof typeof NUMBER_FIELDS;
 export const NUMBER_FIELD_NAMES = keysOf(NUMBER_FIELDS);
 
 /** Begins a field that is a reward component: `part.goal` is what component `goal` paid. */
 export const PART_PREFIX = 'part.';
 export type PartField = `${typeof PART_PREFIX}${string}`;
-export type NumberField = FixedNumberField | PartField;
+export type NumberField = FixedNumberField | PartField | ToolField;
+
+/** What may be asked of one tool. */
+export const TOOL_COUNTS = ['calls', 'failed', 'ms'] as const;
+type ToolCountName = (typeof TOOL_COUNTS)[number];
+/** `tool.open.failed` is how often tool `open` failed. */
+export type ToolField = `tool.${string}.${ToolCountName}`;
+
+/** Which tool a field is about, and what of it; null for a field that is about none. */
+export function toolOf(field: string): { readonly tool: string; readonly count: ToolCountName } | null {
+  const found = /^tool\.(?<tool>[\w.-]+)\.(?<count>[a-z]+)$/u.exec(field)?.groups;
+  const count = TOOL_COUNTS.find((name) => name === found?.['count']);
+  return found?.['tool'] === undefined || count === undefined ? null : { tool: found['tool'], count };
+}
+
+/** Whether a field is about one tool. */
+export function isTool(field: NumberField): field is ToolField {
+  return toolOf(field) !== null;
+}
 
 /** Whether a field is a reward component. */
 export function isPart(field: NumberField): field is PartField {
@@ -41,7 +62,7 @@ export function isPart(field: NumberField): field is PartField {
 /** What a field's numbers stand for. */
 export function unitOf(field: NumberField): NumberUnit {
   if (field === 'id') return 'episode';
-  if (field === 'age') return 'duration';
+  if (field === 'age' || field.startsWith('stage.') || toolOf(field)?.count === 'ms') return 'duration';
   return field === 'started' ? 'time' : 'plain';
 }
 
@@ -62,6 +83,7 @@ export const CHOICE_FIELDS = {
   ended: { values: ENDINGS, meaning: 'how it came to its end' },
   stage: { values: null, meaning: 'the stage that it failed in; any, none' },
   tag: { values: null, meaning: 'what its environment calls the task' },
+  detail: { values: null, meaning: 'a part of what is said of its failure' },
 } as const satisfies Record<string, { values: readonly string[] | null; meaning: string }>;
 export type ChoiceField = keyof typeof CHOICE_FIELDS;
 export const CHOICE_FIELD_NAMES = keysOf(CHOICE_FIELDS);

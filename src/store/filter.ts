@@ -194,7 +194,7 @@ class FilterParser {
 
   #term(depth: number): FilterNode | null {
     const start = this.#at;
-    const name = this.#match(/(?:part\.[\w.-]+|[a-z_.]+)(?=[:=<>])/iuy);
+    const name = this.#match(/(?:(?:part|tool)\.[\w.-]+|[a-z_.]+)(?=[:=<>])/iuy);
     if (name === null) return this.#bareText();
     const colon = this.#match(/:/uy) !== null;
     const operator = OPERATORS.find((one) => this.#source.startsWith(one, this.#at));

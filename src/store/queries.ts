@@ -23,8 +23,9 @@ import { openDatabaseReadOnly } from './database.ts';
 import { EpisodeFinder, type EpisodePage, type PageOptions } from './episode-finder.ts';
 import { episodeColumnsSql, rowToEpisode } from './episode-row.ts';
 import type { Filter } from './filter.ts';
+import { IterationRows } from './iteration-rows.ts';
 import { schemaVersion } from './migrations.ts';
-import type { RunPaths } from './run-directory.ts';
+import { type RunPaths, readManifest } from './run-directory.ts';
 import { RunText } from './run-text.ts';
 import { inflateBody, type RecordPlace } from './segment.ts';
 import { reasonText, storeError } from './store-error.ts';
@@ -38,12 +39,16 @@ export interface StoredEpisode {
 /** Reads a run's index and segments, live or not; never writes. Every answer is of one moment. */
 export interface RunReader {
   /**
-   * Ascending, those after `after`, one per iteration number. Where a resumed run began again at an iteration, what
-   * earlier attempts did from there on is left out.
+   * Ascending, those after `after` until `until`, one per iteration number. Where a resumed run began again at an
+   * iteration, what earlier attempts did from there on is left out.
    */
-  iterations(after?: number): IterationMetrics[];
-  /** By iteration, sampled and greedy. */
-  evaluations(): Evaluation[];
+  iterations(after?: number, until?: number): IterationMetrics[];
+  /** The same rows as they were stored, unchecked: a third of the time, for looking at very many. */
+  plainIterations(after: number, until: number): Readonly<Record<string, unknown>>[];
+  /** The greatest number of an iteration; 0 before the first. */
+  lastIteration(): number;
+  /** By iteration, sampled and greedy; the newest `most`. */
+  evaluations(most?: number): Evaluation[];
   /** Oldest first, without the first `after`. */
   knobChanges(after?: number): KnobChange[];
   /** Newest first. */
@@ -75,6 +80,7 @@ class IndexReader implements RunReader {
   readonly #database: Database.Database;
   readonly #finder: EpisodeFinder;
   readonly #text: RunText;
+  #iterations: IterationRows | null = null;
 
   constructor(paths: RunPaths, now: () => number) {
     this.#paths = paths;
@@ -83,25 +89,32 @@ class IndexReader implements RunReader {
     this.#finder = new EpisodeFinder(this.#database, now, this.#text);
   }
 
-  iterations(after = 0): IterationMetrics[] {
-    return this.#parsed(
-      iterationMetricsSchema,
-      // A later attempt that went on from an earlier iteration takes the place of everything after it.
-      `WITH starts AS (SELECT attempt, min(iteration) AS first FROM iterations GROUP BY attempt)
-       SELECT metrics FROM iterations AS one
-       WHERE iteration > ? AND NOT EXISTS (
-         SELECT 1 FROM starts WHERE starts.attempt > one.attempt AND starts.first <= one.iteration)
-       ORDER BY iteration`,
-      [after],
+  iterations(after = 0, until = Number.MAX_SAFE_INTEGER): IterationMetrics[] {
+    return this.#iterationRows((rows) => rows.between(after, until)).map(({ metrics }) =>
+      this.#understood(() => iterationMetricsSchema.parse(JSON.parse(metrics))),
     );
   }
 
-  evaluations(): Evaluation[] {
-    return this.#parsed(
-      evaluationSchema,
-      'SELECT evaluation FROM evaluations ORDER BY iteration, mode DESC',
-      [],
+  plainIterations(after: number, until: number): Readonly<Record<string, unknown>>[] {
+    return this.#iterationRows((rows) => rows.between(after, until)).map(({ metrics }) =>
+      this.#understood(() => {
+        const row: unknown = JSON.parse(metrics);
+        return isRecord(row) ? row : {};
+      }),
     );
+  }
+
+  lastIteration(): number {
+    return this.#iterationRows((rows) => rows.last());
+  }
+
+  evaluations(most = Number.MAX_SAFE_INTEGER): Evaluation[] {
+    const newest = this.#parsed(
+      evaluationSchema,
+      'SELECT evaluation FROM evaluations ORDER BY iteration DESC, mode LIMIT ?',
+      [most],
+    );
+    return newest.toReversed();
   }
 
   knobChanges(after = 0): KnobChange[] {
@@ -196,15 +209,41 @@ class IndexReader implements RunReader {
     }
   }
 
-  #parsed<Value>(schema: z.ZodType<Value>, sql: string, parameters: readonly (number | string)[]): Value[] {
-    return this.#rows(sql, parameters).map((row) => {
-      try {
-        return schema.parse(JSON.parse(String(Object.values(row)[0])));
-      } catch (thrown) {
-        throw storeError(thrown, 'understand a row of the index', this.#paths.database);
-      }
-    });
+  #iterationRows<Value>(read: (rows: IterationRows) => Value): Value {
+    try {
+      this.#iterations ??= new IterationRows(this.#database, () => newestAttempt(this.#paths));
+      return read(this.#iterations);
+    } catch (thrown) {
+      throw storeError(thrown, 'read the index', this.#paths.database);
+    }
   }
+
+  #understood<Value>(read: () => Value): Value {
+    try {
+      return read();
+    } catch (thrown) {
+      throw storeError(thrown, 'understand a row of the index', this.#paths.database);
+    }
+  }
+
+  #parsed<Value>(schema: z.ZodType<Value>, sql: string, parameters: readonly (number | string)[]): Value[] {
+    return this.#rows(sql, parameters).map((row) =>
+      this.#understood(() => schema.parse(JSON.parse(String(Object.values(row)[0])))),
+    );
+  }
+}
+
+/** Of the run; Infinity where its manifest does not say. */
+function newestAttempt(paths: RunPaths): number {
+  try {
+    return readManifest(paths).attempt;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function corrupt(id: string, what: string, cause?: unknown): LabError {

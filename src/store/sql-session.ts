@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { errorText, LabError, systemErrorCode } from '../domain/error.ts';
 import { nearestNames } from '../domain/nearest.ts';
 import { openDatabaseReadOnly } from './database.ts';
+import { addObservationFunctions } from './sql-observations.ts';
 import { VIEW_NAMES, viewStatements } from './sql-views.ts';
 
 /** A value of a row: blobs are given as `x` and hexadecimal digits. */
@@ -45,6 +46,7 @@ export function runSql(
       const schema = schemaName(index);
       return { schema, id, version: Number(database.pragma(`${schema}.user_version`, { simple: true })) };
     });
+    addObservationFunctions(database, new Map(runs.map((run, index) => [schemaName(index), run])));
     for (const view of viewStatements(viewed)) database.exec(view);
     database.pragma('query_only = ON');
     return query(database, statement, options.limit);

@@ -1,5 +1,5 @@
 import { BEHAVIOUR_NAMES } from '../domain/failure.ts';
-import { iterationMetricsSchema } from '../domain/run.ts';
+import { METRICS } from '../domain/metric.ts';
 import { keysOf } from '../domain/table.ts';
 import { behaviourMask, EPISODE_COLUMNS, episodeColumnSql } from './episode-row.ts';
 
@@ -12,25 +12,34 @@ const NOT_AS_STORED: ReadonlySet<string> = new Set([
   'behaviours',
 ]);
 
-/** `heldOutSuccess` → `held_out_success`. */
-export function snakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`);
-}
-
-/** Columns of the view `iterations`, and the field of the metrics that each holds. */
-export const ITERATION_FIELDS = keysOf(iterationMetricsSchema.shape).map((field) => ({
-  field,
-  column: snakeCase(field),
-}));
-
 /** ISO 8601 in UTC, to the millisecond, of a column of ms since the epoch. */
 function isoTime(column: string): string {
   return `strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch')`;
 }
 
+/** Of a row of `episodes`, what its column `more` has; nothing in an index of version 1. */
+function fromMore(schema: string, version: number): string {
+  const more = version < 2 ? `(SELECT *, '{}' AS more FROM ${schema}.episodes)` : `${schema}.episodes`;
+  return `${more} AS one`;
+}
+
+/** What tells an episode's rows in the views of its parts from others, without a join. */
+const WHOSE = `'e' || one.sequence AS id, one.sequence AS sequence, one.family AS family, one.phase AS phase,
+        one.iteration AS iteration, one.success AS success`;
+
 function jsonColumns(source: string, columns: readonly (readonly [column: string, field: string])[]): string {
   return columns.map(([column, field]) => `${source} ->> '$.${field}' AS ${column}`).join(', ');
 }
+
+/** Where the wall clock of an episode went. */
+const STAGES = [
+  ['reset_ms', 'resetMs'],
+  ['step_ms', 'stepMs'],
+  ['inference_ms', 'inferenceMs'],
+] as const;
+
+/** SQL functions that read an episode's record: (schema, segment, offset, length, sequence) → text. */
+export const OBSERVATION_FUNCTIONS = ['first_observation', 'last_observation'] as const;
 
 /** What each documented view selects, of the tables of one schema; docs/SQL.md explains every column. */
 const VIEWS: Readonly<Record<string, (schema: string, version: number) => string>> = {
@@ -41,18 +50,36 @@ const VIEWS: Readonly<Record<string, (schema: string, version: number) => string
     const behaviours = BEHAVIOUR_NAMES.map(
       (name) => `(behaviours & ${behaviourMask([name])}) <> 0 AS ${name}`,
     );
-    return `SELECT 'e' || sequence AS id, ${plain.join(', ')}, started_at, ${isoTime('started_at')} AS started,
+    const unfolded = STAGES.map(([column, field]) => {
+      const value = version < 2 ? '0' : `coalesce(more ->> '$.stages.${field}', 0)`;
+      return `${value} AS ${column}`;
+    });
+    unfolded.push(`${version < 2 ? "'{}'" : `coalesce(more -> '$.tools.byName', '{}')`} AS tools`);
+    return `SELECT 'e' || sequence AS id, ${[...plain, ...unfolded].join(', ')}, started_at, ${isoTime('started_at')} AS started,
         terminated, truncated, success, ${behaviours.join(', ')},
         CASE WHEN length = 0 THEN 'dropped' WHEN segment < 0 THEN 'archive' ELSE 'segment' END AS body,
         abs(segment) AS segment, offset, length
       FROM ${schema}.episodes`;
+  },
+  components: (schema) =>
+    `SELECT ${WHOSE}, part.key AS component, part.value AS paid
+      FROM ${schema}.episodes AS one, json_each(one.components) AS part`,
+  tools: (schema, version) =>
+    `SELECT ${WHOSE}, part.key AS tool, part.value ->> '$.calls' AS calls, part.value ->> '$.failed' AS failed,
+        part.value ->> '$.ms' AS ms
+      FROM ${fromMore(schema, version)}, json_each(one.more, '$.tools.byName') AS part`,
+  observations: (schema) => {
+    const texts = OBSERVATION_FUNCTIONS.map(
+      (name) => `${name}('${schema}', one.segment, one.offset, one.length, one.sequence) AS ${name}`,
+    );
+    return `SELECT ${WHOSE}, ${texts.join(', ')} FROM ${schema}.episodes AS one`;
   },
   // What an attempt did before a later one began again there is left out, as the charts do.
   iterations: (schema) =>
     `WITH starts AS (SELECT attempt, min(iteration) AS first FROM ${schema}.iterations GROUP BY attempt)
       SELECT ${jsonColumns(
         'metrics',
-        ITERATION_FIELDS.map(({ column, field }) => [column, field]),
+        METRICS.map(({ column, field }) => [column, field]),
       )}
       FROM ${schema}.iterations AS one
       WHERE NOT EXISTS (SELECT 1 FROM starts WHERE starts.attempt > one.attempt AND starts.first <= one.iteration)`,
@@ -74,6 +101,7 @@ const VIEWS: Readonly<Record<string, (schema: string, version: number) => string
       ['subject', 'subject'],
       ['message', 'message'],
       ['episodes', 'episodes'],
+      ['filter', 'filter'],
     ])}, ${isoTime("(event ->> '$.time')")} AS at FROM ${schema}.events`,
   knob_changes: (schema) =>
     `SELECT id, ${jsonColumns('change', [

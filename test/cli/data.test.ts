@@ -97,3 +97,38 @@ it('of a run that has ended: pin, compact, archive, and its episodes can still b
   expect(dropped).toMatchObject({ code: 1, stderr: expect.stringContaining('the steps of e8 were dropped') });
   await ended.remove();
 });
+
+it('alert lists those of a run, and says how often others would have begun', async () => {
+  const runs = ['--runs', run.directory];
+  const alerts = join(run.directory, 'alerts.yaml');
+  const listed = "alerts:\n  - { name: failing, filter: 'fail:any', last: 4, above: 75% }\n";
+  writeFileSync(run.paths.config, listed);
+  writeFileSync(alerts, `${listed}  - { name: good, metric: success, above: 0.6, cooldownS: 0 }\n`);
+  const filter = 'fail:any id:e1..e4';
+  run.store.appendEvent({
+    time: 1,
+    level: 'warning',
+    kind: 'alert',
+    subject: 'failing',
+    message: 'm',
+    episodes: [],
+    filter,
+  });
+  const ls = await runCli('alert', 'ls', ...runs);
+  expect(ls.stdout).toMatch(
+    /^NAME +BEGAN +LAST +CONDITION\nfailing +1 +\S+ \S+ +fail:any of the newest 4 episodes above 75%\n$/u,
+  );
+  const tested = await runCli('alert', 'test', '--config', alerts, ...runs);
+  expect(tested.stdout).toMatch(/^failing +1 +\d+ +\S+ \S+ +100\.0 %, 4 of 4 episodes among the newest 4 /mu);
+  expect(tested.stdout).toMatch(/^good +1 +\d+ +\S+ \S+ +success is 0\.75; above 0\.6$/mu);
+  expect(tested.stderr).toContain('over 12 episodes and 4 iterations of demo-1\n');
+  expect(tested.stderr).toContain(`episodes --run demo-1 '${filter}'`);
+  expect(JSON.parse((await runCli('alert', 'test', '--json', ...runs)).stdout)).toMatchObject({
+    name: 'failing',
+    began: 1,
+    filter,
+  });
+  writeFileSync(run.paths.config, '');
+  expect(await runCli('alert', 'test', ...runs)).toMatchObject({ code: 2, stdout: '' });
+  expect((await runCli('alert', 'ls', ...runs)).stdout).toContain('demo-1 has no alerts');
+});

@@ -10,9 +10,18 @@ beforeEach(() => {
 afterEach(() => lab.remove());
 
 describe('stop', () => {
-  it('leaves no process, the state "stopped" and a checkpoint', async () => {
-    const run = await lab.run(TINY);
+  it('leaves no process, the state "stopped" and a checkpoint; until then, what alerts say', async () => {
+    const alerts = [
+      { name: 'any', filter: '*', last: 2, above: 1 },
+      { name: 'never', metric: 'kl', above: 1000 },
+    ];
+    const run = await lab.run({ ...TINY, alerts });
     await run.untilIteration(1);
+    const { alerts: holding } = await run.until('told', ({ alerts: holds }) => holds.length > 0);
+    expect(holding).toMatchObject([{ name: 'any', filter: expect.stringMatching(/^id:e\d+\.\.e\d+$/u) }]);
+    expect(run.events().filter(({ kind }) => kind === 'alert')).toMatchObject([
+      { level: 'warning', subject: 'any', filter: holding[0]?.filter },
+    ]);
     const { code, stdout } = await lab.cli('stop');
     expect(code).toBe(0);
     expect(stdout).toContain(

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type Json } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StepRecord } from '../../src/domain/episode.ts';
+import { toAtif } from '../../src/interop/atif.ts';
 import { FileOutput } from '../../src/interop/byte-output.ts';
 import {
   type EpisodeExportReport,
@@ -239,10 +240,39 @@ describe('ATIF', () => {
     });
   });
 
-  it('a step that breaks the format is told by the schema that the documents are checked with', async () => {
+  it('says what a step recorded of its tool, its time and its policy', () => {
+    const { summary, body } = reader.episode('e3');
+    const [first, ...rest] = body.steps;
+    if (first === undefined) throw new Error('no steps');
+    const tool = { name: 'open', ok: false, ms: 12, attempts: 2 };
+    const steps = [{ ...first, policyVersion: 2, tool, ms: 13, state: 'abc' }, ...rest];
+    const document = atifSchema.parse(toAtif('one', { summary, body: { ...body, steps } }));
+    expect(document.steps[1]).toMatchObject({
+      model_name: 'one policy 2',
+      tool_calls: [{ extra: { tool } }],
+      extra: { ms: 13, state: 'abc' },
+    });
+    expect(document.steps[2]).not.toHaveProperty('model_name');
+    expect(document.extra).toMatchObject({ tools: {}, stages: { reset_ms: 0 }, tags: [] });
+  });
+
+  it.each([
+    [['steps', 1, 'observation', 'results', 0, 'source_call_id'], 'another'],
+    [['steps', 1, 'step_id'], 7],
+    [['steps', 1, 'llm_call_count'], 0],
+    [['steps', 0, 'metrics'], {}],
+    [['steps', 0, 'timestamp'], 'noon'],
+    [['steps', 1, 'observation', 'results', 0, 'subagent_trajectory_ref'], [{ session_id: 'run' }]],
+    [['schema_version'], 'ATIF-v1.8'],
+    [['subagent_trajectories'], [{}]],
+    [['final_metrics', 'total_steps'], 1],
+    [['agent', 'model'], 'x'],
+  ])('the schema that documents are checked with refuses %j: %j', async (path, value) => {
     const { file } = await written({ format: 'atif', filter: 'id:1' });
     const document = JSON.parse(readFileSync(file, 'utf8'));
-    document.steps[1].observation.results[0].source_call_id = 'another';
+    expect(atifSchema.safeParse(document).success).toBe(true);
+    const parent = path.slice(0, -1).reduce((at, key) => at[key], document);
+    parent[path.at(-1) ?? ''] = value;
     expect(atifSchema.safeParse(document).success).toBe(false);
   });
 });

@@ -43,6 +43,8 @@ const names = fc.oneof(
     'long form',
     'step',
     'reset',
+    'detail of',
+    'MAX_',
     '\\',
   ),
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 }).filter((text) => !text.includes('\0')),
@@ -50,6 +52,17 @@ const names = fc.oneof(
 const fields: fc.Arbitrary<NumberField> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(...NUMBER_FIELD_NAMES) },
   { weight: 1, arbitrary: fc.constantFrom('part.goal', 'part.step', 'part.Odd-1.x', 'part.never') },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<NumberField>(
+      'tool.open.calls',
+      'tool.open.failed',
+      'tool.open.ms',
+      'tool.Odd-1.x.failed',
+      'tool.calls.failed',
+      'tool.never.calls',
+    ),
+  },
 );
 
 const choices = fc.constantFrom(...CHOICE_FIELD_NAMES).chain((field) => {

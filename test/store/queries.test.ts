@@ -8,7 +8,14 @@ import { type EpisodeSummary, episodeSummarySchema } from '../../src/domain/epis
 import { BEHAVIOUR_NAMES } from '../../src/domain/failure.ts';
 import { episodeSequence } from '../../src/domain/id.ts';
 import { type Filter, formatFilter, parseFilter } from '../../src/store/filter.ts';
-import { type FilterNode, type FilterTerm, isPart, type NumberField } from '../../src/store/filter-tree.ts';
+import { summaryMatcher } from '../../src/store/filter-match.ts';
+import {
+  type FilterNode,
+  type FilterTerm,
+  isPart,
+  type NumberField,
+  toolOf,
+} from '../../src/store/filter-tree.ts';
 import { openRunStore } from '../../src/store/index-writer.ts';
 import { openRunReader, type RunReader } from '../../src/store/queries.ts';
 import type { RunPaths } from '../../src/store/run-directory.ts';
@@ -65,14 +72,35 @@ function varied(sequence: number): EpisodeSummary {
       1,
     ),
     tags: pick<string[] | undefined>([undefined, ['hard'], ['hard', 'long form'], ['say "x"']], 3),
-    tools: { calls: sequence % 12, failed: sequence % 4, byName: {} },
+    tools: {
+      calls: sequence % 12,
+      failed: sequence % 4,
+      byName: pick<Record<string, { calls: number; failed: number; ms?: number }>>(
+        [
+          {},
+          { open: { calls: sequence % 12, failed: sequence % 4, ms: sequence / 7 } },
+          { open: { calls: 3, failed: 0 }, 'Odd-1.x': { calls: 2, failed: 1 } },
+          { calls: { calls: 1, failed: 1 } },
+        ],
+        1,
+      ),
+    },
+    stages: pick<object | undefined>(
+      [undefined, { resetMs: sequence / 9, stepMs: sequence % 40, inferenceMs: 0.25 * sequence }],
+      1,
+    ),
     failureStage: base.failure === null ? undefined : pick([undefined, 'step', 'reset'], 2),
   });
 }
 
 function numberOf(episode: EpisodeSummary, field: NumberField): number | null {
   if (isPart(field)) return episode.components[field.slice('part.'.length)] ?? null;
-  const values: Record<typeof field, number | null> = {
+  const about = toolOf(field);
+  if (about !== null) {
+    const counted = episode.tools.byName[about.tool];
+    return about.count === 'ms' ? (counted?.ms ?? null) : (counted?.[about.count] ?? 0);
+  }
+  const values: Record<string, number | null> = {
     id: episodeSequence(episode.id),
     steps: episode.steps,
     reward: episode.reward,
@@ -86,10 +114,15 @@ function numberOf(episode: EpisodeSummary, field: NumberField): number | null {
     ms: episode.wallMs,
     age: NOW - episode.startedAt,
     started: episode.startedAt,
-    'tool.calls': episode.tools?.calls ?? 0,
-    'tool.failed': episode.tools?.failed ?? 0,
+    'tool.calls': episode.tools.calls,
+    'tool.failed': episode.tools.failed,
+    'stage.reset': episode.stages.resetMs,
+    'stage.step': episode.stages.stepMs,
+    'stage.inference': episode.stages.inferenceMs,
   };
-  return values[field];
+  const value = values[field];
+  if (value === undefined) throw new Error(`no ${field}`);
+  return value;
 }
 
 /** What docs/FILTER.md says, without SQL. */
@@ -112,28 +145,7 @@ function matchesTerm(term: FilterTerm, episode: EpisodeSummary): boolean {
     );
   }
   if (term.kind === 'flag') return term.flags.some((flag) => flagsOf(episode).includes(flag));
-  if (term.kind === 'choice') {
-    const { env, family, split } = episode.task;
-    const { failure, behaviours, host, phase, mode, trust } = episode;
-    const fail = failure === null ? ['none'] : [failure, 'any'];
-    const stage = typeof episode.failureStage === 'string' ? [episode.failureStage, 'any'] : ['none'];
-    const ended = trust === 'void' ? 'void' : episode.truncated ? 'truncated' : 'terminated';
-    const held: Record<typeof term.field, readonly string[]> = {
-      fail,
-      stage,
-      behaviour: behaviours,
-      tag: episode.tags ?? [],
-      ended: [ended],
-      trust: [trust],
-      family: [family],
-      env: [env],
-      host: [host],
-      split: [split],
-      phase: [phase],
-      mode: [mode],
-    };
-    return term.values.some((value) => held[term.field].includes(value));
-  }
+  if (term.kind === 'choice') return hasName(term, episode);
   const value = numberOf(episode, term.field);
   if (value === null) return false;
   if (term.kind === 'numbers') return term.values.includes(value);
@@ -142,6 +154,35 @@ function matchesTerm(term: FilterTerm, episode: EpisodeSummary): boolean {
   if (comparison === '<') return value < term.value;
   if (comparison === '<=') return value <= term.value;
   return comparison === '>' ? value > term.value : value >= term.value;
+}
+
+function hasName(
+  { field, values }: Extract<FilterTerm, { kind: 'choice' }>,
+  episode: EpisodeSummary,
+): boolean {
+  const { env, family, split } = episode.task;
+  const { failure, failureDetail, behaviours, host, phase, mode, trust } = episode;
+  if (field === 'detail') {
+    return failureDetail !== null && values.some((value) => lower(failureDetail).includes(lower(value)));
+  }
+  const fail = failure === null ? ['none'] : [failure, 'any'];
+  const stage = typeof episode.failureStage === 'string' ? [episode.failureStage, 'any'] : ['none'];
+  const ended = trust === 'void' ? 'void' : episode.truncated ? 'truncated' : 'terminated';
+  const held: Record<typeof field, readonly string[]> = {
+    fail,
+    stage,
+    behaviour: behaviours,
+    tag: episode.tags ?? [],
+    ended: [ended],
+    trust: [trust],
+    family: [family],
+    env: [env],
+    host: [host],
+    split: [split],
+    phase: [phase],
+    mode: [mode],
+  };
+  return values.some((value) => held[field].includes(value));
 }
 
 function flagsOf(episode: EpisodeSummary): string[] {
@@ -192,7 +233,7 @@ function scanned(database: Database.Database, { where, sort }: Filter): string[]
 }
 
 describe('a filter', () => {
-  it('finds in the columns what plain evaluation and SQL find, page by page, in the same order, with the same counts', () => {
+  it('finds in the columns what plain evaluation, SQL and a look at each episode find, page by page, in the same order, with the same counts', () => {
     const database = new Database(paths.database, { readonly: true });
     let matched = 0;
     fc.assert(
@@ -201,6 +242,9 @@ describe('a filter', () => {
         const text = formatFilter(filter);
         const found = paged(filter, limit);
         const inTable = scanned(database, filter);
+        const oneByOne = summaryMatcher(filter.where);
+        const alone = EPISODES.filter((episode) => oneByOne(episode, NOW)).map(({ id }) => id);
+        expect(alone.toSorted(), `filter ${text}`).toEqual(wanted.toSorted());
         expect(found, `filter ${text}`).toEqual(wanted);
         expect(inTable, `filter ${text}`).toEqual(wanted);
         expect(reader.countEpisodes(filter)).toBe(wanted.length);

@@ -1,12 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { shortObservations } from '../../src/domain/episode.ts';
 import { openRunStore } from '../../src/store/index-writer.ts';
 import { openRunReader } from '../../src/store/queries.ts';
 import { runSql, type SqlRows, type SqlRun } from '../../src/store/sql-session.ts';
 import { VIEW_NAMES } from '../../src/store/sql-views.ts';
-import { finished, metricsOf, mixedSummary, temporaryRuns } from './fixture.ts';
+import { bodyOf, finished, metricsOf, mixedSummary, summaryOf, temporaryRuns } from './fixture.ts';
 
 const runs = temporaryRuns();
 const [paths, other] = [runs.run('one'), runs.run('two')];
@@ -15,7 +16,13 @@ const two: SqlRun = { id: 'two', database: other.database };
 
 beforeAll(() => {
   const store = openRunStore(paths);
-  store.appendEpisodes(Array.from({ length: 60 }, (_, index) => finished(mixedSummary(index + 1))));
+  store.appendEpisodes(Array.from({ length: 59 }, (_, index) => finished(mixedSummary(index + 1))));
+  const tools = { open: { calls: 3, failed: 1, ms: 7 }, 'save as': { calls: 1, failed: 0 } };
+  const whole = summaryOf(60, {
+    tools: { calls: 4, failed: 1, byName: tools },
+    stages: { resetMs: 1.5, stepMs: 2000, inferenceMs: 30 },
+  });
+  store.appendEpisodes([finished(whole, bodyOf(2, 7))]);
   store.appendIteration(metricsOf(1, { kl: 0.5, heldOutByFamily: { ordered: 0.25 } }));
   store.appendIteration(metricsOf(2, { stoppedEarly: true }));
   // A later attempt goes on from iteration 2: what the first did there no longer counts.
@@ -81,6 +88,45 @@ describe('views', () => {
     );
     expect(columns).toEqual(['id', 'loop', 'unread_submit', 'tool_thrash', 'started', 'body']);
     expect(rows).toEqual([['e4', 1, 1, 0, new Date(1_790_000_000_004.25).toISOString(), 'segment']]);
+  });
+
+  it('unfold what an episode has several of, and what it saw first and last', () => {
+    expect(ask("SELECT reset_ms, step_ms, inference_ms, tools FROM episodes WHERE id = 'e60'").rows).toEqual([
+      [1.5, 2000, 30, '{"open":{"calls":3,"failed":1,"ms":7},"save as":{"calls":1,"failed":0}}'],
+    ]);
+    expect(ask('SELECT id, tool, calls, failed, ms FROM tools ORDER BY tool').rows).toEqual([
+      ['e60', 'open', 3, 1, 7],
+      ['e60', 'save as', 1, 0, null],
+    ]);
+    expect(ask('SELECT component, paid FROM components WHERE sequence = 60').rows).toEqual([
+      ['goal', 1],
+      ['step', -0.1],
+    ]);
+    const { first, last } = shortObservations(bodyOf(2, 7));
+    expect(
+      ask('SELECT first_observation, last_observation FROM observations WHERE sequence = 60').rows,
+    ).toEqual([[first, last]]);
+    expect(ask('SELECT run, sequence, first_observation FROM all_observations', [two, one], 1).rows).toEqual([
+      ['one', 1, shortObservations(bodyOf(3)).first],
+    ]);
+  });
+
+  it('has no observations of an episode that cannot be read, and the others all the same', () => {
+    const damaged = runs.run('damaged');
+    const store = openRunStore(damaged);
+    for (const sequence of [1, 2]) store.appendEpisodes([finished(mixedSummary(sequence))]);
+    store.close();
+    const file = join(damaged.segments, '000001.seg');
+    const bytes = readFileSync(file);
+    bytes[bytes.byteLength - 5]! ^= 1;
+    writeFileSync(file, bytes);
+    const { rows } = ask('SELECT id, first_observation FROM observations', [
+      { id: 'damaged', database: damaged.database },
+    ]);
+    expect(rows).toEqual([
+      ['e1', shortObservations(bodyOf(3)).first],
+      ['e2', null],
+    ]);
   });
 
   it('evaluations by family, events and knob changes', () => {

@@ -180,5 +180,6 @@ function statusOf({ id, name, state, reason, attempt }: RunManifest): RunStatus 
     audits: 0,
     leaks: [],
     store: null,
+    alerts: [],
   };
 }

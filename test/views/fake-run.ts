@@ -134,6 +134,7 @@ export function statusOf(change: Partial<RunStatus> = {}): RunStatus {
     waste: { useful: 900, stale: 20, void: 5, truncated: 60, retried: 0 },
     audits: 210,
     leaks: [],
+    alerts: [],
     store: null,
     ...change,
   };

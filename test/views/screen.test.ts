@@ -306,6 +306,31 @@ describe('keys of the overview', () => {
     expect(session.list.view.filterText).toBe('id:e14,e12');
   });
 
+  it('calls an alert out while it holds, and o shows the episodes that it is about', async () => {
+    const name = 'stuck';
+    const filter = 'fail:gave_up id:e1..e9';
+    const message = '4 of 9 episodes match fail:gave_up; above 3';
+    fake.store.appendEvent(eventOf({ kind: 'alert', level: 'warning', subject: name, message, filter }));
+    fake.status = { ...fake.status, alerts: [{ name, since: Date.now(), message, filter }] };
+    await until(() => session.keyContext.eventEpisodes);
+    await until(() => screen().some((line) => line.includes('alert stuck')));
+    expect(screen()[2]).toBe(` ! alert stuck: ${message}; o: episodes`);
+    press('o');
+    expect(session.list.view.filterText).toBe(filter);
+    // That it is over is news, but `o` goes on to what began.
+    const over = 'over after 3 s';
+    fake.store.appendEvent(eventOf({ kind: 'alert', subject: name, message: over, filter: 'id:e1' }));
+    fake.status = { ...fake.status, alerts: [] };
+    await until(() => !screen().some((line) => line.includes('alert stuck')));
+    press('escape', 'o');
+    expect(session.list.view.filterText).toBe(filter);
+    press('e');
+    await until(() => session.events.events.some((event) => event.message === over));
+    expect(screen().join('\n')).toContain('over after 3 s');
+    press('enter');
+    expect(session.list.view.filterText).toBe('id:e1');
+  });
+
   it('says that a knob is at its end instead of sending', async () => {
     fake.knobs = { ...fake.knobs, clip: 1 };
     await until(() => session.run?.snapshot().status?.knobs.clip === 1);

@@ -140,13 +140,15 @@ function drawSparkline(chart: ChartSpec, width: number, look: Look): Segment[] {
   const marks = new Map(
     chart.marks.toSorted(troubleLast).map(({ x, kind }) => [columnOf(x, domain, columns), kind]),
   );
-  const cells = resample({ xs: chart.xs, ys: main.ys }, domain, columns).map((range, column): Segment => {
-    const mark = marks.get(column);
-    if (mark !== undefined) return seg(mark === 'trouble' ? '!' : symbolsOf(look).bar, MARKS[mark].tone);
-    if (range === null) return seg(' ', main.tone);
-    const level = Math.round(shareOf(range.high, scale) * (levels.length - 1));
-    return seg(levels.charAt(level), main.tone);
-  });
+  const cells = resample({ xs: main.xs ?? chart.xs, ys: main.ys }, domain, columns).map(
+    (range, column): Segment => {
+      const mark = marks.get(column);
+      if (mark !== undefined) return seg(mark === 'trouble' ? '!' : symbolsOf(look).bar, MARKS[mark].tone);
+      if (range === null) return seg(' ', main.tone);
+      const level = Math.round(shareOf(range.high, scale) * (levels.length - 1));
+      return seg(levels.charAt(level), main.tone);
+    },
+  );
   return fitLine([...head, seg(' '), ...joinTones(cells)], width, look);
 }
 

@@ -1,4 +1,5 @@
 import type { RunEvent } from '../../src/domain/run.ts';
+import { hasEpisodes } from '../alarms.ts';
 import { formatClock } from '../format.ts';
 import { type KeyContext, type Screen } from '../key-binding.ts';
 import { type ActionName, bindingOf, disabledReason, KEYMAP, keyText } from '../keymap.ts';
@@ -99,10 +100,10 @@ export function drawMessageRow(
   const level = { info: 'plain', warning: 'warn', error: 'loud' } as const;
   const words = event.level === 'info' ? '' : `${event.level.toUpperCase()} `;
   const key = KEYMAP.eventEpisodes.keys[0];
-  const hint: Line =
-    event.episodes.length === 0
-      ? []
-      : [seg(` ${key}`, 'accent'), seg(` its ${event.episodes.length} episodes`, 'dim')];
+  const count = event.episodes.length === 0 ? '' : `${event.episodes.length} `;
+  const hint: Line = hasEpisodes(event)
+    ? [seg(` ${key}`, 'accent'), seg(` its ${count}episodes`, 'dim')]
+    : [];
   const text = [
     seg(`${formatClock(event.time)} `, 'dim'),
     seg(

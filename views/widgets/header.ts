@@ -180,6 +180,8 @@ function childrenLine(
   if (run.storeError !== null) return trouble(`no history: ${untrusted(run.storeError)}`);
   const rolledBack = newRollBack(run);
   if (rolledBack !== null) return trouble(rolledBack);
+  const [alert, ...others] = run.status.alerts;
+  if (alert !== undefined) return trouble(alertText(alert, others.length));
   return { line: joinFitting(wellPieces(run, run.status), '   ', width), loud: false };
 }
 
@@ -240,6 +242,12 @@ function newRollBack({ alarms, iterations, now }: RunSnapshot): string | null {
   if (isOver && now - event.time > ALARM_MS) return null;
   const key = event.episodes.length === 0 ? '' : `${KEYMAP.eventEpisodes.keys[0]}: episodes; `;
   return `${key}${untrusted(event.message)}`;
+}
+
+/** The alert that holds, and how many beside it. */
+function alertText({ name, message }: RunStatus['alerts'][number], others: number): string {
+  const more = others === 0 ? '' : ` (and ${others} more)`;
+  return `alert ${untrusted(name)}${more}: ${untrusted(message)}; ${KEYMAP.eventEpisodes.keys[0]}: episodes`;
 }
 
 function slotsText(children: readonly ChildStatus[]): string {

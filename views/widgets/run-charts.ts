@@ -7,17 +7,23 @@ import { SCHEDULE } from '../knob-desk.ts';
 import { type Line, seg, untrusted } from '../line.ts';
 import type { RunSnapshot } from '../live-run.ts';
 import { type Look } from '../look.ts';
+import { type CurveName, curvesOf, familyCurve, type RunCurves } from '../run-curves.ts';
 import { type ChartMark, type ChartSeries, type ChartSpec, drawChart } from './chart.ts';
 import { extent } from './resample.ts';
 
 /** Four charts of one page. All share their x axis, their marks, and the curve of the run that this one was branched from. */
-export function runCharts(whole: RunSnapshot, view: ChartView): ChartSpec[] {
-  const run = shownPart(whole, view);
-  const xs = run.iterations.map(({ iteration }) => iteration);
+export function runCharts(run: RunSnapshot, view: ChartView): ChartSpec[] {
+  const curves = run.curves ?? curvesOf(run.iterations);
   const { cursor, window, log } = view;
-  const marks = [...marksOf(run), ...(cursor === null ? [] : [{ x: cursor, kind: 'cursor' } as const])];
+  const [from, to] = window ?? curves.span ?? [0, 0];
+  const xs = curves.positions(from, to);
+  const marks = [
+    ...marksOf(run, curves),
+    ...(cursor === null ? [] : [{ x: cursor, kind: 'cursor' } as const]),
+  ];
   const frame: Frame = {
     run,
+    curves,
     view,
     shared: { xs, marks, guide: null, log, ...(window === null ? {} : { domain: window }) },
   };
@@ -33,6 +39,7 @@ export function runCharts(whole: RunSnapshot, view: ChartView): ChartSpec[] {
 
 interface Frame {
   readonly run: RunSnapshot;
+  readonly curves: RunCurves;
   readonly view: ChartView;
   readonly shared: Pick<ChartSpec, 'xs' | 'marks' | 'guide' | 'log' | 'domain'>;
 }
@@ -40,26 +47,27 @@ interface Frame {
 const SECOND = { tone: 'second', stroke: 'dashed', axis: 'right' } as const;
 
 /** Throughput, KL, reward, success. */
-function overviewCharts({ run, view, shared }: Frame): ChartSpec[] {
-  const span = spanOf(run, view);
+function overviewCharts(frame: Frame): ChartSpec[] {
+  const { run, shared } = frame;
+  const span = spanOf(frame);
   const target = run.status?.knobs.kl_target ?? 0;
-  const curves = (pick: Figure, look: Partial<ChartSeries>): ChartSeries[] => [
-    ownCurve(run, view, pick, look),
-    ...parentCurve(run, view, pick, look),
+  const curves = (name: CurveName, look: Partial<ChartSeries>): ChartSeries[] => [
+    ownCurve(frame, name, look),
+    ...parentCurve(frame, name, look),
   ];
   return [
     {
       ...shared,
       title: 'env steps/s',
-      series: curves(({ envStepsPerS }) => envStepsPerS, { format: formatRate }),
+      series: curves('envStepsPerS', { format: formatRate }),
       low: 0,
     },
     {
       ...shared,
       title: 'KL',
       series: [
-        ...curves(({ kl }) => kl, {}),
-        ownCurve(run, view, ({ clipFraction }) => clipFraction, {
+        ...curves('kl', {}),
+        ownCurve(frame, 'clipFraction', {
           ...SECOND,
           label: 'clipped',
           format: formatShare,
@@ -69,14 +77,14 @@ function overviewCharts({ run, view, shared }: Frame): ChartSpec[] {
       notes: klNotes(run.iterations.at(-1)),
       low: 0,
     },
-    { ...shared, ...span, title: 'mean reward', series: curves(({ reward }) => reward, {}) },
+    { ...shared, ...span, title: 'mean reward', series: curves('reward', {}) },
     {
       ...shared,
       ...span,
       title: 'success',
       series: [
-        ...curves(({ success }) => success, { label: 'train', format: formatShare }),
-        ownCurve(run, view, ({ heldOutSuccess }) => heldOutSuccess, {
+        ...curves('success', { label: 'train', format: formatShare }),
+        ownCurve(frame, 'heldOutSuccess', {
           ...SECOND,
           axis: 'left',
           label: 'held-out',
@@ -90,35 +98,30 @@ function overviewCharts({ run, view, shared }: Frame): ChartSpec[] {
 }
 
 /** Losses, entropy, what the value head explains, and staleness. */
-function updateCharts({ run, view, shared }: Frame): ChartSpec[] {
-  const span = spanOf(run, view);
-  const curve = (pick: Figure, look: Partial<ChartSeries> = {}): ChartSeries =>
-    ownCurve(run, view, pick, look);
+function updateCharts(frame: Frame): ChartSpec[] {
+  const { shared } = frame;
+  const span = spanOf(frame);
+  const curve = (name: CurveName, look: Partial<ChartSeries> = {}): ChartSeries =>
+    ownCurve(frame, name, look);
   return [
     {
       ...shared,
       title: 'policy loss',
-      series: [
-        curve((row) => row.policyLoss),
-        curve((row) => row.gradientNorm, { ...SECOND, label: 'gradient norm' }),
-      ],
+      series: [curve('policyLoss'), curve('gradientNorm', { ...SECOND, label: 'gradient norm' })],
     },
     {
       ...shared,
       title: 'value loss',
       series: [
-        curve((row) => row.valueLoss),
-        curve((row) => row.explainedVariance, { ...SECOND, label: 'explained', format: formatShare }),
+        curve('valueLoss'),
+        curve('explainedVariance', { ...SECOND, label: 'explained', format: formatShare }),
       ],
     },
     {
       ...shared,
       ...span,
       title: 'entropy',
-      series: [
-        curve((row) => row.entropy),
-        curve((row) => row.klCoefficient, { ...SECOND, label: 'KL coefficient' }),
-      ],
+      series: [curve('entropy'), curve('klCoefficient', { ...SECOND, label: 'KL coefficient' })],
       low: 0,
     },
     {
@@ -126,8 +129,8 @@ function updateCharts({ run, view, shared }: Frame): ChartSpec[] {
       ...span,
       title: 'staleness',
       series: [
-        curve((row) => row.staleness),
-        curve((row) => row.staleSteps, { ...SECOND, label: 'steps left out', format: formatCount }),
+        curve('staleness'),
+        curve('staleSteps', { ...SECOND, label: 'steps left out', format: formatCount }),
       ],
       low: 0,
     },
@@ -139,13 +142,14 @@ const FAMILIES = 2;
 const CHARTS = 4;
 
 /** Held-out success by family, the weakest first, two to a chart; then the shares of void and truncated episodes. */
-function familyCharts({ run, view, shared }: Frame): ChartSpec[] {
+function familyCharts(frame: Frame): ChartSpec[] {
+  const { run, shared } = frame;
   const newest = run.iterations.at(-1)?.heldOutByFamily ?? {};
   const families = keysOf(newest).toSorted((a, b) => (newest[a] ?? 0) - (newest[b] ?? 0));
-  const curve = (pick: Figure, look: Partial<ChartSeries> = {}): ChartSeries =>
-    ownCurve(run, view, pick, { format: formatShare, ...look });
+  const curve = (name: CurveName, look: Partial<ChartSeries> = {}): ChartSeries =>
+    ownCurve(frame, name, { format: formatShare, ...look });
   const ofFamily = (family: string, place: number): ChartSeries =>
-    curve(({ heldOutByFamily }) => heldOutByFamily[family] ?? null, {
+    curve(familyCurve(family), {
       ...(place % FAMILIES === 0 ? {} : { ...SECOND, axis: 'left' }),
       label: untrusted(family),
     });
@@ -154,94 +158,58 @@ function familyCharts({ run, view, shared }: Frame): ChartSpec[] {
   );
   const charts = [
     ...pairs.map((pair) => ({ title: 'held-out', series: pair.map(ofFamily) })),
-    { title: 'void share', series: [curve(({ voidShare }) => voidShare)] },
-    { title: 'truncated share', series: [curve(({ truncatedShare }) => truncatedShare)] },
-    { title: 'steps an episode', series: [curve(({ meanSteps }) => meanSteps, { format: formatNumber })] },
-    { title: 'batch steps', series: [curve(({ batchSteps }) => batchSteps, { format: formatCount })] },
+    { title: 'void share', series: [curve('voidShare')] },
+    { title: 'truncated share', series: [curve('truncatedShare')] },
+    { title: 'steps an episode', series: [curve('meanSteps', { format: formatNumber })] },
+    { title: 'batch steps', series: [curve('batchSteps', { format: formatCount })] },
   ];
   return charts.slice(0, CHARTS).map((chart, place): ChartSpec => {
-    const span = place >= CHARTS / 2 ? spanOf(run, view) : {};
+    const span = place >= CHARTS / 2 ? spanOf(frame) : {};
     return { ...shared, ...span, ...chart, low: 0 };
   });
 }
 
-/** The iterations that the view has in its window. */
-function shownPart(run: RunSnapshot, { window }: ChartView): RunSnapshot {
-  if (window === null) return run;
-  const [from, to] = window;
-  const within = ({ iteration }: IterationMetrics): boolean => iteration >= from && iteration <= to;
-  return {
-    ...run,
-    iterations: run.iterations.filter(within),
-    parentIterations: run.parentIterations.filter(within),
-  };
-}
-
 /** The first and the last iteration there is. */
-export function iterationSpan({ iterations }: RunSnapshot): readonly [number, number] {
-  return [iterations[0]?.iteration ?? 0, iterations.at(-1)?.iteration ?? 0];
+export function iterationSpan({ curves, iterations }: RunSnapshot): readonly [number, number] {
+  return (curves ?? curvesOf(iterations)).span ?? [0, 0];
 }
 
 /** Iterations of the parent that are shown before and after the branch at least. */
 const LEAST_CONTEXT = 20;
 
-type Figure = (row: IterationMetrics) => number | null;
-
 function ownCurve(
-  { iterations }: Pick<RunSnapshot, 'iterations'>,
-  { smoothing, cursor }: ChartView,
-  pick: Figure,
+  { curves, view }: Pick<Frame, 'curves' | 'view'>,
+  name: CurveName,
   look: Partial<ChartSeries>,
 ): ChartSeries {
-  const ys = smoothed(
-    iterations.map((row) => pick(row) ?? Number.NaN),
-    smoothing,
-  );
-  const at = cursor === null ? -1 : iterations.findIndex(({ iteration }) => iteration >= cursor);
+  const { smoothing, cursor, window } = view;
+  const [from, to] = window ?? curves.span ?? [0, 0];
+  const { xs, ys } = curves.curve(name, { from, to, smoothing });
   return {
     label: '',
+    xs,
     ys,
     tone: 'first',
     stroke: 'solid',
     axis: 'left',
     format: formatNumber,
-    ...(at < 0 ? {} : { current: ys[at] ?? Number.NaN }),
+    ...(cursor === null ? {} : { current: curves.valueFrom(name, cursor, smoothing) }),
     ...look,
   };
 }
 
-/**
- * Running mean that forgets: m ← w·m + (1 − w)·y, divided by 1 − wⁿ so that the first values are not drawn to 0 (Kingma & Ba 2015,
- * section 3). A gap stays one.
- */
-export function smoothed(ys: readonly number[], weight: number): readonly number[] {
-  if (weight === 0) return ys;
-  let [mean, share] = [0, 0];
-  return ys.map((y) => {
-    if (!Number.isFinite(y)) return y;
-    mean = weight * mean + (1 - weight) * y;
-    share = weight * share + (1 - weight);
-    return mean / share;
-  });
-}
-
 /** The same figure of the run's parent, with its value at the iteration that the run has come to; nothing without one. */
-function parentCurve(
-  run: RunSnapshot,
-  view: ChartView,
-  pick: Figure,
-  look: Partial<ChartSeries>,
-): ChartSeries[] {
+function parentCurve({ run, view }: Frame, name: CurveName, look: Partial<ChartSeries>): ChartSeries[] {
   const { parent } = run.manifest;
-  const rows = parentRows(run);
+  const rows = parentRows(run, view);
   if (parent === null || rows.length === 0) return [];
+  const curves = curvesOf(rows);
   const reached = run.iterations.at(-1)?.iteration ?? parent.iteration;
-  const beside = rows.find(({ iteration }) => iteration === reached) ?? rows.at(-1);
+  const beside = curves.valueFrom(name, reached, 0);
   return [
     {
-      ...ownCurve({ iterations: rows }, view, pick, look),
-      xs: rows.map(({ iteration }) => iteration),
-      current: beside === undefined ? Number.NaN : (pick(beside) ?? Number.NaN),
+      ...ownCurve({ curves, view }, name, look),
+      current: Number.isFinite(beside) ? beside : curves.newest(name, 0),
       label: formatBranchPoint(parent),
       shortLabel: 'parent',
       tone: 'guide',
@@ -254,50 +222,62 @@ function parentCurve(
  * The part of the parent that is shown: on either side of the branch as much as the branch is long. A young branch of a
  * long run would otherwise be a dot beside it.
  */
-function parentRows({ manifest, iterations, parentIterations }: RunSnapshot): readonly IterationMetrics[] {
+function parentRows(run: RunSnapshot, { window }: ChartView): readonly IterationMetrics[] {
+  const { manifest, parentIterations } = run;
   if (manifest.parent === null) return [];
-  const from = manifest.parent.iteration;
-  const to = Math.max(from, iterations.at(-1)?.iteration ?? from);
-  const margin = Math.max(LEAST_CONTEXT, to - from);
-  return parentIterations.filter(({ iteration }) => iteration >= from - margin && iteration <= to + margin);
+  const branched = manifest.parent.iteration;
+  const to = Math.max(branched, iterationSpan(run)[1]);
+  const margin = Math.max(LEAST_CONTEXT, to - branched);
+  const [first, last] = window ?? [branched - margin, to + margin];
+  const key = `${first} ${last}`;
+  const known = SHOWN.get(parentIterations);
+  if (known?.key === key) return known.rows;
+  const isShown = ({ iteration }: IterationMetrics): boolean =>
+    iteration >= Math.max(first, branched - margin) && iteration <= Math.min(last, to + margin);
+  const rows = parentIterations.filter(isShown);
+  SHOWN.set(parentIterations, { key, rows });
+  return rows;
 }
 
+/** The part of a parent that was shown last: charts are drawn at every key. */
+const SHOWN = new WeakMap<
+  readonly IterationMetrics[],
+  { readonly key: string; readonly rows: readonly IterationMetrics[] }
+>();
+
 /** Knobs turned by anybody but the schedule, which turns them all the time; updates that were rolled back. */
-function marksOf({ knobChanges, alarms, iterations }: RunSnapshot): ChartMark[] {
+function marksOf({ knobChanges, alarms }: RunSnapshot, curves: RunCurves): ChartMark[] {
   const knobs = knobChanges
     .filter(({ who }) => who !== SCHEDULE)
     .map(({ iteration }): ChartMark => ({ x: iteration, kind: 'knob' }));
-  const last = iterations.at(-1)?.iteration ?? 0;
   // The update that was dropped has no row: the next one that was made has its place.
   const rolledBack = alarms
     .filter(({ kind }) => kind === ROLLED_BACK)
-    .map(({ time }): ChartMark => {
-      return { x: iterations[countUntil(iterations, time)]?.iteration ?? last, kind: 'trouble' };
-    });
+    .map(
+      ({ time }): ChartMark => ({
+        x: curves.length === 0 ? 0 : curves.iterationAfter(time),
+        kind: 'trouble',
+      }),
+    );
   return [...knobs, ...rolledBack];
 }
 
-/** How many rows were made until `time`, in ms; they are in order. Halving: a chart is drawn at every key. */
-function countUntil(rows: readonly IterationMetrics[], time: number): number {
-  let [from, to] = [0, rows.length];
-  while (from < to) {
-    const middle = Math.floor((from + to) / 2);
-    if ((rows[middle]?.time ?? 0) > time) to = middle;
-    else from = middle + 1;
-  }
-  return from;
-}
-
 /** The notation of filters: `iter:1..47` finds the episodes of the chart. */
-function spanOf(run: RunSnapshot, { cursor, smoothing, log }: ChartView): { readonly span?: string } {
-  const ends = extent(
-    [run.iterations, parentRows(run)].flatMap((rows) => [
-      rows[0]?.iteration ?? Number.NaN,
-      rows.at(-1)?.iteration ?? Number.NaN,
-    ]),
-  );
+function spanOf({ run, curves, view }: Frame): { readonly span?: string } {
+  const { cursor, smoothing, log, window } = view;
+  const own = window ?? curves.span;
+  const parent = parentRows(run, view);
+  const ends = extent([
+    ...(curves.length === 0 || own === null ? [] : own),
+    ...[parent[0], parent.at(-1)].flatMap((row) => row?.iteration ?? []),
+  ]);
   if (ends === null) return {};
-  const how = [...(smoothing > 0 ? [`mean ${smoothing}`] : []), ...(log ? ['log'] : [])];
+  const older = run.olderRead ?? 1;
+  const how = [
+    ...(older < 1 ? [`older ones are read: ${formatShare(older)}`] : []),
+    ...(smoothing > 0 ? [`mean ${smoothing}`] : []),
+    ...(log ? ['log'] : []),
+  ];
   const where =
     cursor === null ? `iter ${ends[0]}..${ends[1]}` : `at iter ${cursor} of ${ends[0]}..${ends[1]}`;
   return { span: [...how, where].join(', ') };

@@ -37,6 +37,8 @@ export type Columns = Pick<ReadonlyMap<string, Column>, 'get' | 'keys'>;
 export interface Block {
   readonly rows: number;
   readonly columns: Columns;
+  /** Columns that are not stored, made when they are first asked for (derived-columns.ts). */
+  readonly derived: Map<string, Column>;
 }
 
 /** The bytes of a block of `rows` rows. */
@@ -78,6 +80,7 @@ export function decodeBlock(stored: Uint8Array): Block {
   return {
     rows,
     columns: new Map(columns.map((column) => [column.name, decodeColumn(column, rows, parts)])),
+    derived: new Map(),
   };
 }
 

@@ -8,16 +8,18 @@ import {
   ENDINGS,
   type FilterNode,
   type FilterTerm,
+  type FixedNumberField,
   type Flag,
   isPart,
+  isTool,
   type NumberField,
   not,
   PART_PREFIX,
-  type PartField,
 } from '../filter-tree.ts';
 import { allRows, dropRows, giveBack, isEmpty, keepRows, keepSets, lendCopy, type RowBits } from './bits.ts';
 import type { Block } from './block.ts';
 import { Column, firstAtLeast, lowerAscii } from './column.ts';
+import type { DerivedField } from './derived-columns.ts';
 import { type BlockColumn, componentColumn } from './episode-cells.ts';
 
 /** Searches what was observed and done: the numbers of the episodes in which a text occurs, ascending. */
@@ -111,7 +113,7 @@ const TABLE = new Uint8Array(2 ** 16 + 1);
 
 function columnMatcher(name: string, mark: Marker): Matcher {
   return (block, bits) => {
-    const column = block.columns.get(name) ?? NOTHING;
+    const column = block.columns.get(name) ?? block.derived.get(name) ?? NOTHING;
     TABLE.fill(0, 0, column.codeCount);
     const marked = mark(column, TABLE);
     if (marked === column.codeCount) return;
@@ -168,10 +170,14 @@ const NUMBER_COLUMNS = {
   started: 'started_at',
   'tool.calls': 'tool_calls',
   'tool.failed': 'tool_failed',
-} as const satisfies Record<Exclude<NumberField, PartField>, BlockColumn>;
+  'stage.reset': 'stage.reset',
+  'stage.step': 'stage.step',
+  'stage.inference': 'stage.inference',
+} as const satisfies Record<FixedNumberField, BlockColumn | DerivedField>;
 
 /** The column that holds a field's numbers. That of `age` holds when an episode began. */
 export function numberColumn(field: NumberField): string {
+  if (isTool(field)) return field;
   return isPart(field) ? componentColumn(field.slice(PART_PREFIX.length)) : NUMBER_COLUMNS[field];
 }
 
@@ -256,6 +262,7 @@ const CHOICE_COLUMNS = {
   trust: 'trust',
   behaviour: 'behaviours',
   tag: 'tags',
+  detail: 'failure_detail',
 } as const satisfies Record<Exclude<ChoiceField, 'ended'>, BlockColumn>;
 
 /** The column that a field's names stand in. That of `ended`, which is made of several, is the first of them. */
@@ -274,6 +281,7 @@ function compileChoice(field: ChoiceField, values: readonly string[], context: M
   const column = CHOICE_COLUMNS[field];
   if (field === 'behaviour') return columnMatcher(column, behaviourMarker(values));
   if (field === 'tag') return columnMatcher(column, tagMarker(values));
+  if (field === 'detail') return columnMatcher(column, partMarker(values));
   const nullable = field === 'fail' || field === 'stage';
   const wanted = new Set(values);
   const all = nullable && wanted.has('any');
@@ -330,6 +338,15 @@ function equals(value: number): NumberTerm {
 
 function textMarker(value: string): Marker {
   return ({ texts }, table) => markWhere(texts, table, (text) => text === value);
+}
+
+/** Any of the texts occurs, whatever the case of ASCII letters. */
+function partMarker(texts: readonly string[]): Marker {
+  const wanted = texts.map(lowerAscii);
+  return (column, table) => {
+    for (const text of wanted) column.markContaining(text, table);
+    return table.reduce((marked, mark) => marked + mark, 0);
+  };
 }
 
 const SEARCHED: readonly BlockColumn[] = ['failure_detail', 'failure', 'family'];

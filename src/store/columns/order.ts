@@ -68,7 +68,8 @@ interface KeyedRows {
 }
 
 function keyedRows(rows: MatchedRows, sort: FilterSort): KeyedRows {
-  const column = rows.block.columns.get(numberColumn(sort.field)) ?? null;
+  const name = numberColumn(sort.field);
+  const column = rows.block.columns.get(name) ?? rows.block.derived.get(name) ?? null;
   const sign = isAscending(sort) ? 1 : -1;
   if (column === null || column.distinct === 0) {
     return { rows, column, sign, best: Number.POSITIVE_INFINITY, worst: Number.POSITIVE_INFINITY };

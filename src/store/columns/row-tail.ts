@@ -32,13 +32,17 @@ export class RowTail {
       const column = columns.get(name);
       return column === undefined ? [] : [[name, column] as const];
     });
-    this.#full.push({ rows: TAIL_ROWS, columns: new Map(made) });
+    this.#full.push({ rows: TAIL_ROWS, columns: new Map(made), derived: new Map() });
     this.#rows = [];
   }
 
   blocks(): readonly Block[] {
     if (this.#rows.length === 0) return this.#full;
-    this.#last ??= { rows: this.#rows.length, columns: new RowColumns([...this.#rows]) };
+    this.#last ??= {
+      rows: this.#rows.length,
+      columns: new RowColumns([...this.#rows]),
+      derived: new Map(),
+    };
     return [...this.#full, this.#last];
   }
 }

@@ -1,14 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import type { IterationMetrics } from '../../../src/domain/run.ts';
 import { ChartView } from '../../../views/chart-view.ts';
+import { curvesOf } from '../../../views/run-curves.ts';
 import { drawChart } from '../../../views/widgets/chart.ts';
-import { drawRunCharts, runCharts, smoothed } from '../../../views/widgets/run-charts.ts';
+import { drawRunCharts, runCharts } from '../../../views/widgets/run-charts.ts';
 import { changeOf, eventOf, manifestOf, metricsOf, START } from '../fake-run.ts';
 import { BRAILLE, PLAIN, textOf } from '../looks.ts';
 import { snapshotOf } from '../snapshot.ts';
 
 const rows = (values: readonly number[]): IterationMetrics[] =>
   values.map((kl, index) => metricsOf(index + 1, { kl, clipFraction: 0.5 }));
+/** Held-out success by iteration, from 1 on, as a running mean. */
+function smoothed(values: readonly (number | null)[], smoothing: number): readonly number[] {
+  const curves = curvesOf(values.map((heldOutSuccess, index) => metricsOf(index + 1, { heldOutSuccess })));
+  return curves.curve('heldOutSuccess', { from: 1, to: values.length, smoothing }).ys;
+}
+
 const PLAIN_VIEW = new ChartView();
 const CHANGE = changeOf({ iteration: 20 });
 
@@ -145,7 +152,7 @@ describe('how the user looks at the charts', () => {
 
   it('smooths without drawing the first values to 0, and leaves gaps', () => {
     expect(smoothed([4, 4, 4], 0.9)).toEqual([4, 4, 4].map((value) => expect.closeTo(value, 9)));
-    const ys = smoothed([1, Number.NaN, 3], 0.5);
+    const ys = smoothed([1, null, 3], 0.5);
     expect(ys[1]).toBeNaN();
     // (0.25·1 + 0.5·3) / 0.75
     expect(ys[2]).toBeCloseTo(7 / 3, 9);
