@@ -1,4 +1,5 @@
 import type { Environment, EnvironmentDefinition, Eventual, StepResult } from '../../envs/contract.ts';
+import { stateHash } from '../../envs/state-hash.ts';
 import { createEncodingMemory } from '../../trainer/policy/observation-encoder.ts';
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
 import { environmentSeed, policySeed } from '../domain/episode-seed.ts';
@@ -103,6 +104,8 @@ export class Slot {
   #stoodStillMs = 0;
   #busySince = 0;
   #busyStage: WaitedStage = 'reset';
+  /** Whether the record of this episode holds a hash of the state after each step. */
+  #hashesStates = false;
   #firstPolicyVersion = 0;
   #policyVersion = 0;
   /** Counts episodes of this slot, so that a late answer of an abandoned one is recognised. */
@@ -167,6 +170,8 @@ export class Slot {
     this.#generation++;
     this.#startedAt = Date.now();
     this.#stoodStillMs = 0;
+    const states = this.#context.settings.record?.states ?? 'none';
+    this.#hashesStates = states === 'all' || (states === 'eval' && assignment.phase === 'eval');
     this.#firstPolicyVersion = 0;
     this.#policyVersion = 0;
     this.#recorder.clear();
@@ -207,8 +212,9 @@ export class Slot {
       const answer = this.#env.step(decision.action);
       if (answer instanceof Promise)
         void this.#awaitLater('step', answer, (result) => {
-          this.#tally.stepMs += Date.now() - this.#busySince;
-          this.#afterStep(observation, decision, result);
+          const ms = Math.max(0, Date.now() - this.#busySince);
+          this.#tally.stepMs += ms;
+          this.#afterStep(observation, decision, result, ms);
         });
       else {
         this.#tally.stepMs += this.#context.stepPace.ms;
@@ -377,13 +383,15 @@ export class Slot {
     this.#history.push(features ?? []);
   }
 
-  #afterStep(before: Observation, decision: Decision, result: StepResult): void {
+  #afterStep(before: Observation, decision: Decision, result: StepResult, ms?: number): void {
     checkStepResult(result, before);
     const penalties = this.#penalties.observe(decision.action, result.effective);
     const payment = this.#aggregator.pay(result.components, penalties);
     const { action } = decision;
     this.#behaviours.observe({ action, effective: result.effective, parts: payment.parts }, penalties);
-    this.#recorder.push(before, decision, result.effective, payment);
+    const { effective, tool } = result;
+    const state = this.#hashesStates ? stateHash(this.#env) : undefined;
+    this.#recorder.push(before, decision, { effective, tool, ms, state }, payment);
     if (result.tool !== undefined) this.#tally.tool(result.tool);
     if (this.#assignment?.phase === 'train') this.#samples.setReward(payment.reward);
     this.#show(result.observation);
