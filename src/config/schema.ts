@@ -139,7 +139,11 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   checkpoint: z
-    .strictObject({ every: z.int().min(1).default(20), keep: z.int().min(1).max(1000).default(3) })
+    .strictObject({
+      every: z.int().min(1).default(20),
+      keep: z.int().min(1).max(1000).default(3),
+      policies: z.int().min(0).max(10_000).default(20),
+    })
     .prefault({}),
   store: z
     .strictObject({

@@ -23,6 +23,8 @@ export interface Outcome {
   readonly ms?: number | undefined;
   /** Hash of the state after the step. */
   readonly state?: string | undefined;
+  /** JSON of what its tools asked of the outside: a list of `RecordedCall`. */
+  readonly calls?: string | undefined;
 }
 
 /** Bytes that a slot keeps for its steps from one episode to the next. */
@@ -96,13 +98,18 @@ export class EpisodeRecorder {
     this.#length++;
   }
 
-  /** The whole body as UTF-8 JSON. */
-  encode(final: Observation | null): Uint8Array {
+  /** The whole body as UTF-8 JSON. `resetCalls`: JSON of what tools asked of the outside before the first step. */
+  encode(final: Observation | null, resetCalls?: string): Uint8Array {
     // It may bring lines that are new.
     tail.clear(KEPT_BYTES);
     tail.ascii('],"finalObservation":[');
     if (final !== null) this.#writeIndices(final, tail);
-    tail.ascii(']}');
+    tail.ascii(']');
+    if (resetCalls !== undefined) {
+      tail.ascii(',"resetCalls":');
+      tail.json(resetCalls);
+    }
+    tail.ascii('}');
     head.clear(KEPT_BYTES);
     head.ascii('{"lines":[');
     for (let i = 0; i < this.#lines.length; i++) {
@@ -189,7 +196,7 @@ function writeLikeliest(likeliest: readonly number[], out: JsonBytes): void {
   }
 }
 
-function writeOutcome({ tool, ms, state }: Outcome, out: JsonBytes): void {
+function writeOutcome({ tool, ms, state, calls }: Outcome, out: JsonBytes): void {
   if (tool !== undefined) {
     out.ascii(',"tool":{"name":');
     out.string(tool.name);
@@ -211,6 +218,10 @@ function writeOutcome({ tool, ms, state }: Outcome, out: JsonBytes): void {
   if (state !== undefined) {
     out.ascii(',"state":');
     out.string(state);
+  }
+  if (calls !== undefined) {
+    out.ascii(',"calls":');
+    out.json(calls);
   }
 }
 

@@ -17,6 +17,7 @@ import { type Aggregator, createAggregator } from '../rewards/aggregator.ts';
 import { type BehaviourTracker, createBehaviourTracker } from '../rewards/behaviours.ts';
 import { createPenaltyTracker, type PenaltyTracker } from '../rewards/penalties.ts';
 import { checkObservation, checkStepResult, checkTask } from './answer-check.ts';
+import { CallRecorder } from './call-recorder.ts';
 import { discard } from './discard.ts';
 import { type Ending, endingAfter, TRUNCATED, VOID } from './episode-ending.ts';
 import { type Decision, EpisodeRecorder } from './episode-recorder.ts';
@@ -86,6 +87,9 @@ export class Slot {
   /** The lifeline watches over something of this slot's. */
   #isWatched = false;
   #directory: SlotDirectory | undefined;
+  /** Where its tools call out. */
+  #calls: CallRecorder | undefined;
+  #resetCalls: string | undefined;
   /** Whether the environment was reset before this episode, and at all. */
   #recycled = false;
   #used = false;
@@ -184,10 +188,12 @@ export class Slot {
     this.#observation = null;
     this.#history = [];
     this.#random = createRandom(policySeed(assignment.seed));
+    this.#resetCalls = undefined;
     this.#endUntrusted(assignment.task.family);
     if (this.#isBroken && !this.#guard('build', () => this.#renew())) return;
     this.#recycled = this.#used;
     this.#used = true;
+    this.#calls?.begin();
     this.#guard('reset', () => {
       const task = this.#context.definition.createTask(assignment.task);
       checkTask(task);
@@ -361,6 +367,7 @@ export class Slot {
 
   #observe(observation: Observation): void {
     this.#tally.endReset();
+    this.#resetCalls = this.#calls?.take();
     checkObservation(observation);
     if (this.#recycled && this.#assignment !== null) {
       const [assignment, slot, environment] = [this.#assignment, this.#index, this.#env];
@@ -391,7 +398,12 @@ export class Slot {
     this.#behaviours.observe({ action, effective: result.effective, parts: payment.parts }, penalties);
     const { effective, tool } = result;
     const state = this.#hashesStates ? stateHash(this.#env) : undefined;
-    this.#recorder.push(before, decision, { effective, tool, ms, state }, payment);
+    this.#recorder.push(
+      before,
+      decision,
+      { effective, tool, ms, state, calls: this.#calls?.take() },
+      payment,
+    );
     if (result.tool !== undefined) this.#tally.tool(result.tool);
     if (this.#assignment?.phase === 'train') this.#samples.setReward(payment.reward);
     this.#show(result.observation);
@@ -414,8 +426,12 @@ export class Slot {
 
   #build(): Environment {
     const { definition, directories, settings } = this.#context;
-    this.#directory = directories?.open(this.#index);
-    return definition.create(settings.env.options, this.#directory);
+    const directory = directories?.open(this.#index);
+    this.#directory = directory;
+    if (definition.tools === undefined) return definition.create(settings.env.options, directory);
+    const calls = new CallRecorder();
+    this.#calls = calls;
+    return definition.create(settings.env.options, calls.resources(directory));
   }
 
   #renew(): void {
@@ -476,7 +492,7 @@ export class Slot {
       tools: this.#tally.tools(),
       stages: this.#tally.stages(wallMs),
     };
-    const body = this.#recorder.encode(this.#observation);
+    const body = this.#recorder.encode(this.#observation, this.#resetCalls);
     const tensors = trainable ? this.#samples.tensors() : null;
     this.#state = 'free';
     this.#assignment = null;

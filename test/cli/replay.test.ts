@@ -65,7 +65,7 @@ describe('agentrl-lab replay', () => {
     writeEnvironment('');
     const { code, stdout } = await runCli(...runs, 'replay', '-is:void', '--sample', '30');
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^all +30 +30 +0 +0 +0 +100\.0%$/mu);
+    expect(stdout).toMatch(/^all +30 +30 +0 +0 +0 +0 +0 +100\.0%$/mu);
     expect(stdout).toMatch(/^host local +30 /mu);
   });
 
@@ -76,7 +76,7 @@ describe('agentrl-lab replay', () => {
     const { episodes, score } = resultSchema.parse(JSON.parse(stdout));
     expect(episodes).toHaveLength(10);
     for (const { verdict, differences } of episodes) {
-      expect(verdict).toBe('drift');
+      expect(verdict).toBe('environment drift');
       expect(differences[0]).toMatchObject({ kind: 'observation', step: 2 });
       expect(differences[0]?.executed).toContain(' or else');
     }
@@ -93,7 +93,7 @@ describe('agentrl-lab replay', () => {
     writeEnvironment('process.exit(3)');
     const leaves = await runCli(...runs, 'replay', 'steps>0', '--sample', '4');
     expect(leaves.code).toBe(1);
-    expect(leaves.stdout).toMatch(/^all +4 +0 +0 +0 +4 +0\.0%$/mu);
+    expect(leaves.stdout).toMatch(/^all +4 +0 +0 +0 +0 +0 +4 +0\.0%$/mu);
     expect(leaves.stdout).toContain('the environment ended its process');
   });
 

@@ -86,7 +86,7 @@ describe('an episode that is done again', () => {
     reexecute = async (_run, id) => {
       const stored = session.run?.reader?.episode(id);
       if (stored === undefined) throw new Error('no reader');
-      return { ...recordedExecution(stored), broken: null, stateHash: null, envVersion: '1' };
+      return { ...recordedExecution(stored), broken: null, calls: [], envVersion: '1' };
     };
     press('x');
     await until(() => session.screen === 'diff');
@@ -102,7 +102,7 @@ describe('an episode that is done again', () => {
       if (stored === undefined) throw new Error('no reader');
       const recorded = recordedExecution(stored);
       const finalLines = ['something else happened'];
-      return { ...recorded, finalLines, broken: null, stateHash: null, envVersion: '1' };
+      return { ...recorded, finalLines, broken: null, calls: [], envVersion: '1' };
     };
     press('x');
     await until(() => session.screen === 'diff');
