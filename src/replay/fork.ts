@@ -104,7 +104,7 @@ function checkPlan(episode: StoredEpisode, { step, action }: ForkPlan): void {
   if (step < 1 || step > steps.length) {
     throw new LabError('usage', {
       message: `episode ${episode.summary.id} has no step ${step}: it has ${steps.length}`,
-      hint: 'agentrl-lab show lists them',
+      hint: `list them with: agentrl-lab show ${episode.summary.id}`,
     });
   }
   if (action === null) return;

@@ -35,8 +35,6 @@ export function scoresOf(results: readonly Pick<Result, 'episode' | 'comparison'
       groups.set(of, [...(groups.get(of) ?? []), comparison.verdict]);
     }
   }
-  const rank = (of: string): number =>
-    ['all', 'environment', 'family', 'host'].indexOf(of.split(' ')[0] ?? '');
   return [...groups]
     .toSorted(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1))
     .map(([of, members]) => ({
@@ -45,6 +43,11 @@ export function scoresOf(results: readonly Pick<Result, 'episode' | 'comparison'
       verdicts: countVerdicts(members),
       score: members.filter((verdict) => isSame(verdict)).length / members.length,
     }));
+}
+
+/** Where a group stands in the list. */
+function rank(of: string): number {
+  return ['all', 'environment', 'family', 'host'].indexOf(of.split(' ')[0] ?? '');
 }
 
 function countVerdicts(members: readonly Verdict[]): Record<Verdict, number> {

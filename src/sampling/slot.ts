@@ -1,4 +1,4 @@
-import type { Environment, EnvironmentDefinition, Eventual, StepResult } from '../../envs/contract.ts';
+import type { Environment, Eventual, StepResult } from '../../envs/contract.ts';
 import { stateHash } from '../../envs/state-hash.ts';
 import { createEncodingMemory } from '../../trainer/policy/observation-encoder.ts';
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
@@ -6,13 +6,11 @@ import { environmentSeed, policySeed } from '../domain/episode-seed.ts';
 import { errorText } from '../domain/error.ts';
 import { type FailureStage, type FailureType, failureTrust } from '../domain/failure.ts';
 import { episodeSequence } from '../domain/id.ts';
-import type { ActionLayout } from '../domain/policy-spec.ts';
 import { createRandom, type RandomStream } from '../domain/random.ts';
 import type { Observation } from '../domain/space.ts';
 import type { Task } from '../domain/task.ts';
 import type { Attachments } from '../protocol/frame.ts';
-import type { Lifeline, WatchedStage } from '../protocol/lifeline.ts';
-import type { WorkerSettings } from '../protocol/worker.ts';
+import type { WatchedStage } from '../protocol/lifeline.ts';
 import { type Aggregator, createAggregator } from '../rewards/aggregator.ts';
 import { type BehaviourTracker, createBehaviourTracker } from '../rewards/behaviours.ts';
 import { createPenaltyTracker, type PenaltyTracker } from '../rewards/penalties.ts';
@@ -22,9 +20,9 @@ import { discard } from './discard.ts';
 import { type Ending, endingAfter, TRUNCATED, VOID } from './episode-ending.ts';
 import { type Decision, EpisodeRecorder } from './episode-recorder.ts';
 import { EpisodeTally } from './episode-tally.ts';
-import type { ResetAudit } from './reset-audit.ts';
 import { SampleBuffer, type SampleRow } from './sample-buffer.ts';
-import type { SlotDirectory, TempDirectories } from './temp-directories.ts';
+import type { SlotContext, WaitedStage } from './slot-context.ts';
+import type { SlotDirectory } from './temp-directories.ts';
 
 /**
  * `free`: no episode · `ready`: an observation waits for the policy · `busy`: the environment works on a step or reset ·
@@ -41,28 +39,6 @@ export interface FinishedEpisode {
   /** Its environment had an episode before. */
   readonly recycled: boolean;
 }
-
-/** What slots of one worker share. */
-export interface SlotContext {
-  readonly settings: WorkerSettings;
-  readonly definition: EnvironmentDefinition;
-  readonly layout: ActionLayout;
-  readonly lifeline: Lifeline;
-  /** Absent: environments get none. */
-  readonly directories?: TempDirectories | undefined;
-  /** An environment has answered a reset, or a step that it did not answer at once, after so many ms. */
-  readonly onAnswer?: (stage: WaitedStage, ms: number) => void;
-  /** Absent: resets are not audited. */
-  readonly audit?: ResetAudit | undefined;
-  /** What an environment that answers at once takes for a step, ms: the mean of the newest slice. */
-  readonly stepPace: { ms: number };
-  readonly onFinished: (slot: Slot, episode: FinishedEpisode) => void;
-  /** The slot waits for the policy: it is `ready` or `closing`. */
-  readonly onReady: (slot: Slot) => void;
-}
-
-/** What an environment may be waited for. */
-export type WaitedStage = 'reset' | 'step';
 
 /** Characters of an environment's own words that are kept. */
 const MAX_DETAIL = 500;

@@ -4,7 +4,8 @@ import type { PipelineStage, SlotUse } from '../domain/pipeline.ts';
 import type { Lifeline } from '../protocol/lifeline.ts';
 import type { SlotDrift, WorkerLimits, WorkerStage, WorkerWatchReport } from '../protocol/worker.ts';
 import type { BatchTimes } from './inference-batch.ts';
-import type { Slot, WaitedStage } from './slot.ts';
+import type { Slot } from './slot.ts';
+import type { WaitedStage } from './slot-context.ts';
 import { SlotUsage } from './slot-usage.ts';
 import type { OpenFiles, TempDirectories } from './temp-directories.ts';
 

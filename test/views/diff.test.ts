@@ -106,7 +106,7 @@ describe('an episode that is done again', () => {
     };
     press('x');
     await until(() => session.screen === 'diff');
-    expect(screen()[1]).toMatch(/^ drift {2}observation at step \d+/u);
+    expect(screen()[1]).toMatch(/^ environment drift {2}observation at step \d+/u);
     expect(session.diff?.rows[session.diff.cursor.selected]?.same).toBe(false);
     expect(screen(PLAIN).join('\n')).toMatch(/\{\+something else happened\+\}/u);
     press('v');
