@@ -14,7 +14,7 @@ import {
   toolScoresOf,
 } from '../replay/score.ts';
 import { parseFilter } from '../store/filter.ts';
-import { openRunReader, type RunReader } from '../store/queries.ts';
+import { openRunReader, type RunReader, type StoredEpisode } from '../store/queries.ts';
 import { type Column, formatCount, formatTable } from './format.ts';
 import { EXIT, printJson, printLine, printNote } from './output.ts';
 import { type ReplayGround, replayGround } from './reexecute.ts';
@@ -61,6 +61,9 @@ export async function replayEpisodes(words: readonly string[], options: ReplayOp
       ? [word.startsWith('e') ? word : `e${word}`]
       : drawSample(reader, words.join(' '), options.sample);
     const results = await executeAll(reader, ids, ground, options.mode);
+    const dropped = ids.length - results.length;
+    if (dropped > 0)
+      printNote(`${formatCount(dropped)} more were drawn whose steps were dropped to save room`);
     const bad = results.filter(({ comparison }) => !isSame(comparison.verdict)).length;
     if (options.json === true)
       printJson({
@@ -112,7 +115,7 @@ async function executeAll(
   const results: Result[] = [];
   // Episodes are read a few at a time: a sample may be of thousands.
   for (let from = 0; from < ids.length; from += CHUNK) {
-    const episodes = ids.slice(from, from + CHUNK).map((id) => reader.episode(id));
+    const episodes = ids.slice(from, from + CHUNK).flatMap((id) => keptEpisode(reader, id, ids.length === 1));
     const requests = episodes.map((episode) =>
       mode === 'policy' ? policyRequest(episode, settings, policy) : executionRequest(episode, settings),
     );
@@ -126,6 +129,16 @@ async function executeAll(
     }
   }
   return results;
+}
+
+/** None where its steps were dropped to save room, unless it is the only one wanted. */
+function keptEpisode(reader: RunReader, id: string, isOnly: boolean): StoredEpisode[] {
+  try {
+    return [reader.episode(id)];
+  } catch (thrown) {
+    if (isOnly || !(thrown instanceof LabError) || thrown.code !== 'episode-dropped') throw thrown;
+    return [];
+  }
 }
 
 function asJson({ episode, comparison }: Result): object {
@@ -153,7 +166,8 @@ const SCORE_COLUMNS: readonly Column<Score>[] = [
   { title: 'EPISODES', align: 'right', cell: ({ episodes }) => formatCount(episodes) },
   ...VERDICTS.map(
     (verdict): Column<Score> => ({
-      title: verdict.toUpperCase(),
+      // Of a drift, whose it is: the table has to fit a terminal of 80 columns.
+      title: verdict.replace('environment', 'env').replace(' drift', '').toUpperCase(),
       align: 'right',
       cell: ({ verdicts }) => formatCount(verdicts[verdict]),
     }),

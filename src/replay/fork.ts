@@ -45,6 +45,8 @@ export interface Fork {
   readonly steps: Quantiles;
   /** How many failed in which way, the most frequent first. */
   readonly failures: readonly (readonly [string, number])[];
+  /** What the first environment that failed said; null: none did. */
+  readonly brokenBy: string | null;
   /** The first difference from the record before the step: the environment does not repeat itself, or has changed. Null: none. */
   readonly drift: string | null;
 }
@@ -136,6 +138,7 @@ export function forkOf(episode: StoredEpisode, plan: ForkPlan, executions: reado
     reward: quantiles(outcomes.map((outcome) => outcome.reward)),
     steps: quantiles(outcomes.map((outcome) => outcome.steps)),
     failures: [...failures].toSorted((a, b) => b[1] - a[1]),
+    brokenBy: executions.find(({ broken }) => broken !== null)?.broken?.reason ?? null,
     drift: driftBefore(episode, plan.step, executions),
   };
 }
@@ -189,6 +192,7 @@ export function forkLines({ plan, was, original, versions, outcomes, ...fork }: 
       .join('  ')
       .padEnd(37)}  ${fork.steps.map((value) => String(Math.round(value))).join(' ')}`,
     `${succeeded} of ${outcomes.length} succeeded${failures === '' ? '' : `; ${failures}`}`,
+    ...(fork.brokenBy === null ? [] : [`broken: ${fork.brokenBy}`]),
     ...(fork.drift === null ? [] : [`the environment was not where it was recorded: ${fork.drift}`]),
   ];
 }

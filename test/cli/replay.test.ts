@@ -82,9 +82,8 @@ describe('agentrl-lab replay', () => {
     expect(code).toBe(0);
   });
 
-  it('goes on from a step in other ways, and stores nothing of it', async () => {
+  it('goes on from a step in other ways', async () => {
     writeEnvironment('');
-    const before = await runCli(...runs, 'episodes', '--json', '--limit', '1');
     const args = [...runs, 'fork', 'e3', '--step', '1', '--n', '5'];
     const { code, stdout } = await runCli(...args);
     expect(code).toBe(0);
@@ -94,7 +93,6 @@ describe('agentrl-lab replay', () => {
     expect(stdout).toMatch(/^\d of 5 succeeded/mu);
     const { outcomes } = forkSchema.parse(JSON.parse((await runCli(...args, '--json')).stdout));
     expect(outcomes).toHaveLength(5);
-    expect((await runCli(...runs, 'episodes', '--json', '--limit', '1')).stdout).toBe(before.stdout);
     const refused = await runCli(...runs, 'fork', 'e3', '--step', '1', '--action', 'read nothing such');
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain('was not on offer at step 1');

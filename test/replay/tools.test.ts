@@ -46,7 +46,7 @@ afterEach(() => {
 
 /** An episode of these calls, as it is stored. */
 async function sample(...calls: string[]): Promise<StoredEpisode> {
-  let wake: () => void = () => undefined;
+  const waiting: { wake?: () => void } = {};
   const finished: FinishedEpisode[] = [];
   const slot = new Slot(
     {
@@ -57,13 +57,13 @@ async function sample(...calls: string[]): Promise<StoredEpisode> {
       stepPace: { ms: 0 },
       onFinished: (_slot, episode) => {
         finished.push(episode);
-        wake();
+        waiting.wake?.();
       },
-      onReady: () => wake(),
+      onReady: () => waiting.wake?.(),
     },
     0,
   );
-  const change = async (): Promise<void> => await new Promise((resolve) => (wake = resolve));
+  const change = async (): Promise<void> => await new Promise((resolve) => (waiting.wake = resolve));
   slot.begin({
     id: episodeId(1),
     task: TASK,

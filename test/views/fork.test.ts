@@ -46,6 +46,7 @@ function forkFrom(plan: ForkPlan): Fork {
     reward: [1, 1, 1.2, 1.2, 1.2],
     steps: [6, 6, 6, 6, 6],
     failures: [],
+    brokenBy: null,
     drift: null,
   };
 }
@@ -87,12 +88,12 @@ describe('F on a step of a replay', () => {
   });
 
   it('says what it does meanwhile, does one thing at a time, and says why something could not be done', async () => {
-    let fail: (error: Error) => void = () => undefined;
-    answer = async () => await new Promise((_resolve, reject) => (fail = reject));
+    const pending: { fail?: (error: Error) => void } = {};
+    answer = async () => await new Promise((_resolve, reject) => (pending.fail = reject));
     press('enter', 'enter');
     expect(screen().join('\n')).toContain('trying what the policy draws');
     expect(asked).toHaveLength(1);
-    fail(new Error('no weights of the policy are kept'));
+    pending.fail?.(new Error('no weights of the policy are kept'));
     await until(() => session.fork?.busy === null);
     expect(screen().join('\n')).toContain('no weights of the policy are kept');
   });
