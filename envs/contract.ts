@@ -39,6 +39,29 @@ export interface Environment {
   close(): Eventual<void>;
 }
 
+/** A call of a tool to something outside the environment: a service, a model, a database. */
+export interface ToolCall {
+  /** Its name in the definition's `tools`. */
+  readonly tool: string;
+  /** What is asked: plain JSON, the same for the same question. */
+  readonly request: unknown;
+}
+
+/** The way to everything outside: in a run what came back is recorded, and an episode that is done again gets it from the record. */
+export interface ToolSource {
+  /**
+   * Resolves to what `live` resolves to, as JSON carries it, and rejects as it does. When an episode is done again, `live` is not
+   * called: the answer is the recorded one of the same call; it rejects for one that is not in the record.
+   */
+  call(call: ToolCall, live: () => Promise<unknown>): Promise<unknown>;
+}
+
+/** What a definition says of a tool that calls out. */
+export interface ToolContract {
+  /** Changes nothing outside, so that it may be called again when an episode is done again. */
+  readonly readOnly: boolean;
+}
+
 /** What a slot has for the environment in it alone. */
 export interface SlotResources {
   /**
@@ -46,12 +69,16 @@ export interface SlotResources {
    * What it holds counts against `supervision.slotTempMiB`.
    */
   tempDirectory(): string;
+  /** For environments whose definition has `tools`. Absent where nothing is recorded: call what is outside directly. */
+  readonly toolSource?: ToolSource | undefined;
 }
 
 /** What the registry holds for each environment. */
 export interface EnvironmentDefinition {
   /** What it offers: families, numbers of tasks, step limit. */
   readonly catalog: Catalog;
+  /** The tools that call out, by name; their calls go through `SlotResources.toolSource`. Absent: it has none. */
+  readonly tools?: Readonly<Record<string, ToolContract>>;
   /** Builds the task that a reference names. Throws `environment-invalid` for one that does not exist. */
   createTask(ref: TaskRef): Task;
   /** `resources` is there in every run; absent where an environment is only looked at. */

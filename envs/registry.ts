@@ -62,6 +62,7 @@ const definitionSchema = z.looseObject({
   createTask: z.custom(isFunction, 'must be a function'),
   create: z.custom(isFunction, 'must be a function'),
   createOracle: z.custom(isFunction, 'must be a function').optional(),
+  tools: z.record(z.string(), z.looseObject({ readOnly: z.boolean() })).optional(),
 });
 
 function readDefinition(path: string, module: unknown): EnvironmentDefinition {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -30,7 +30,15 @@ const RULES: readonly { folder: string; may: readonly string[]; packages: readon
   },
   {
     folder: 'src/replay',
-    may: ['src/domain', 'src/protocol', 'src/store', 'envs', 'src/rewards'],
+    may: [
+      'src/domain',
+      'src/protocol',
+      'src/store',
+      'envs',
+      'src/rewards',
+      'src/sampling/episode-ending.ts',
+      'trainer/policy',
+    ],
     packages: ['zod', 'diff'],
   },
   {
@@ -102,6 +110,14 @@ function importsOf(file: string): Import[] {
   }));
 }
 
+/** Files that a file loads when it is loaded itself: no types, and nothing that is imported later. */
+function staticImportsOf(file: string): string[] {
+  const pattern = /^(?:import|export)\s(?!type\b)[^;]*?from\s+'(\.[^']+)'|^import\s+'(\.[^']+)'/gmu;
+  return [...readFileSync(file, 'utf8').matchAll(pattern)].map(([, from, bare]) =>
+    relative('.', resolve(dirname(file), from ?? bare ?? '')),
+  );
+}
+
 function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
 }
@@ -151,6 +167,15 @@ describe('import direction', () => {
     const loaders = files.filter((file) => isBelow(file, 'src/cli'));
     const statics = loaders.filter((file) => /from '[^']*views\//u.test(readFileSync(file, 'utf8')));
     expect(statics.filter((file) => !/import type/u.test(readFileSync(file, 'utf8')))).toEqual([]);
+  });
+
+  it('neither the screen nor the command line loads onnxruntime, however far their imports go', () => {
+    const reached = new Set(['src/cli/main.ts', 'views/app.tsx', 'views/terminal.tsx', 'src/run/main.ts']);
+    for (const file of reached) {
+      for (const target of staticImportsOf(file)) if (existsSync(target)) reached.add(target);
+    }
+    expect(reached.size).toBeGreaterThan(100);
+    expect([...reached].filter((file) => isBelow(file, 'trainer'))).toEqual([]);
   });
 
   it('random numbers, processes and the console have one source each', () => {

@@ -5,6 +5,7 @@ import type { SavedFilters } from '../src/store/filter.ts';
 import { eventFilter, hasEpisodes, isSame } from './alarms.ts';
 import { diffEpisode, jump, markEpisode, reexecuteEpisode } from './diff-actions.ts';
 import { closeLine, lineKind, openLine, suggest, typeInLine } from './filter-actions.ts';
+import { FORK_HANDLERS } from './fork-actions.ts';
 import { type ActionName, actionOf, disabledReason, keyText } from './keymap.ts';
 import type { KeyName } from './keys.ts';
 import { isTooSmall } from './layout.ts';
@@ -139,6 +140,7 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   mark: markEpisode,
   diff: diffEpisode,
   reexecute: reexecuteEpisode,
+  ...FORK_HANDLERS,
   showDiff: (session) => session.goTo('diff'),
   layout: (session) => {
     if (session.diff !== null) session.diff.sideBySide = !session.diff.sideBySide;

@@ -18,6 +18,7 @@ export const SCREENS = [
   'confirm',
   'filter',
   'palette',
+  'fork',
 ] as const;
 export type Screen = (typeof SCREENS)[number];
 

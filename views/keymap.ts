@@ -1,5 +1,6 @@
 import { keysOf } from '../src/domain/table.ts';
 import { CHART_KEYS, KNOB_KEYS } from './bench-keys.ts';
+import { FORK_KEYS } from './fork-keys.ts';
 import {
   type KeyBinding,
   type KeyContext,
@@ -162,6 +163,7 @@ export const KEYMAP = {
     description: 'do the episode again with its recorded actions, and compare',
     disabled: needsEpisode,
   },
+  ...FORK_KEYS,
   showDiff: {
     keys: ['5'],
     screens: MAIN,

@@ -7,6 +7,7 @@ import { drawConfirm } from './screens/confirm.ts';
 import { drawDiff } from './screens/diff.ts';
 import { drawEpisodes } from './screens/episodes.ts';
 import { drawEvents } from './screens/events.ts';
+import { drawFork } from './screens/fork.ts';
 import { drawHelp } from './screens/help.ts';
 import { drawOverview } from './screens/overview.ts';
 import { drawPalette } from './screens/palette.ts';
@@ -21,10 +22,11 @@ const NO_KNOBS: KnobDeskView = { knobs: [], preview: null };
 
 /** The screen as it is now: one line a row, never more rows than the terminal has. */
 export function drawScreen(session: Session, look: Look): Line[] {
-  const { size, keyContext: keys, question, help, palette } = session;
+  const { size, keyContext: keys, question, help, palette, fork } = session;
   if (isTooSmall(size)) return drawTooSmall(size, look);
   if (question !== null) return drawConfirm({ ...question, keys }, size, look);
   if (palette !== null) return drawPalette({ palette, keys }, size, look);
+  if (fork !== null) return drawFork({ desk: fork, keys }, size, look);
   if (help !== null) return drawHelp({ of: session.screen, scroll: help.scroll, keys }, size, look);
   return drawMain(session, look);
 }

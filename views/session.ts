@@ -1,6 +1,7 @@
 import type { ThemeName } from '../src/domain/display.ts';
 import { isFinal, type RunEvent } from '../src/domain/run.ts';
 import type { Execution } from '../src/replay/execution.ts';
+import type { Fork, ForkPlan } from '../src/replay/fork.ts';
 import type { ControlClient } from '../src/run/control-client.ts';
 import type { SavedFilters } from '../src/store/filter.ts';
 import type { RunReader } from '../src/store/queries.ts';
@@ -13,6 +14,7 @@ import { EpisodeList } from './episode-list.ts';
 import { EventLog } from './event-log.ts';
 import { FacetDesk } from './facet-desk.ts';
 import type { FilterCompletion } from './filter-completion.ts';
+import type { ForkDesk } from './fork-desk.ts';
 import { type KeyContext, type Screen } from './key-binding.ts';
 import { KnobDesk } from './knob-desk.ts';
 import { planOverview, type Size } from './layout.ts';
@@ -34,6 +36,8 @@ export interface SessionOptions {
   readonly startRun: () => Promise<string>;
   /** Does an episode of a run again with its recorded actions. */
   readonly reexecute: (runId: string, episodeId: string) => Promise<Execution>;
+  /** Goes on from a step of an episode in another way. */
+  readonly fork: (runId: string, episodeId: string, plan: ForkPlan) => Promise<Fork>;
   /** Data of a run; those of the run directory unless a test says otherwise. */
   readonly openSources?: (runId: string) => RunSources;
   readonly listRuns?: () => RunListing[];
@@ -78,6 +82,8 @@ export class Session {
   /** What may be typed in the filter line, once that was asked for. */
   completion: FilterCompletion | null = null;
   replay: ReplayCursor | null = null;
+  /** The question of what to do instead at a step of the replay. */
+  fork: ForkDesk | null = null;
   /** The comparison that was shown last. */
   diff: EpisodeDiff | null = null;
   /** Id of the episode that others are compared with. */
@@ -126,6 +132,7 @@ export class Session {
   get front(): Screen {
     if (this.question !== null) return 'confirm';
     if (this.palette !== null) return 'palette';
+    if (this.fork !== null) return 'fork';
     if (this.filterInput !== null) return 'filter';
     if (this.help !== null) return 'help';
     return this.screen === 'overview' && this.knobs?.proposing === true ? 'knob' : this.screen;
@@ -215,6 +222,7 @@ export class Session {
     this.diff = null;
     this.marked = null;
     this.replay = null;
+    this.fork = null;
     this.question = null;
     this.completion = null;
     this.shownEvent = null;

@@ -3,6 +3,7 @@ import type { Display, ThemeName } from '../domain/display.ts';
 import { LabError } from '../domain/error.ts';
 import { isFinal } from '../domain/run.ts';
 import type { Execution } from '../protocol/replay.ts';
+import type { Fork, ForkPlan } from '../replay/fork.ts';
 import { isRunLive, listRuns, readManifest, runPaths } from '../store/run-directory.ts';
 import { branchRun } from './branch.ts';
 import { resumeLiveRun } from './control.ts';
@@ -10,7 +11,7 @@ import { followRun } from './headless.ts';
 import { printRuns } from './inspect.ts';
 import { labCommand } from './lab-command.ts';
 import { EXIT, printJson, printLine, printNote } from './output.ts';
-import { reexecute } from './reexecute.ts';
+import { forkStored, reexecute } from './reexecute.ts';
 import { findLiveRun, findRun } from './runs.ts';
 import { restartRun, startRun } from './start.ts';
 
@@ -22,6 +23,7 @@ export interface TuiOptions {
   /** Starts a run with the default config. */
   readonly startRun: () => Promise<string>;
   readonly reexecute: (runId: string, episodeId: string) => Promise<Execution>;
+  readonly fork: (runId: string, episodeId: string, plan: ForkPlan) => Promise<Fork>;
 }
 
 /** Opens the terminal UI; resolves when the user leaves it, with the run last shown. */
@@ -155,6 +157,7 @@ async function showTui(id: string | null, options: ShowOptions, openTui: OpenTui
     runId: id,
     startRun: async () => await startRun({ runsDirectory: runs, file: null, overrides: [] }),
     reexecute: async (run, episode) => await reexecute(runs, run, episode),
+    fork: async (run, episode, plan) => await forkStored(runs, run, episode, plan),
   });
   if (runId !== null) printLine(describeLeftRun(runs, runId));
   return EXIT.ok;

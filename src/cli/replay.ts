@@ -1,30 +1,39 @@
-import { availableParallelism } from 'node:os';
 import { LabError } from '../domain/error.ts';
 import { createRandom } from '../domain/random.ts';
 import { formatTaskRef } from '../domain/task.ts';
 import { visibleText } from '../domain/visible-text.ts';
-import type { ExecutionRequest } from '../protocol/replay.ts';
-import { type Comparison, compareExecutions, VERDICTS, type Verdict } from '../replay/compare.ts';
+import { policyRequest } from '../replay/acting.ts';
+import { compareExecutions, isSame, VERDICTS } from '../replay/compare.ts';
 import { executionRequest, recordedExecution } from '../replay/recorded.ts';
+import {
+  type Result,
+  type Score,
+  scoresOf,
+  sumTools,
+  type ToolScore,
+  toolScoresOf,
+} from '../replay/score.ts';
 import { parseFilter } from '../store/filter.ts';
 import { openRunReader, type RunReader, type StoredEpisode } from '../store/queries.ts';
 import { type Column, formatCount, formatTable } from './format.ts';
 import { EXIT, printJson, printLine, printNote } from './output.ts';
-import { executionSettings } from './reexecute.ts';
-import { Replayer } from './replayer.ts';
+import { type ReplayGround, replayGround } from './reexecute.ts';
+import { executeTogether } from './replayer.ts';
 import { findNewestRun } from './runs.ts';
 
 export interface ReplayOptions {
   readonly runs: string;
   readonly run?: string;
   readonly sample: number;
+  readonly mode: ReplayMode;
+  /** Call tools that only read again. */
+  readonly live?: boolean;
   readonly json?: boolean;
 }
 
-interface Result {
-  readonly episode: StoredEpisode['summary'];
-  readonly comparison: Comparison;
-}
+/** Who acts: the recorded actions, or the policy again. */
+export const REPLAY_MODES = ['actions', 'policy'] as const;
+type ReplayMode = (typeof REPLAY_MODES)[number];
 
 /** Episode ids as they are typed: `e120`, `120`. */
 const EPISODE = /^e?\d+$/u;
@@ -34,14 +43,16 @@ const PAGE = 500;
 const MOST_REASON = 160;
 /** Differences of one episode that are shown. */
 const MOST_DIFFERENCES = 20;
+/** Episodes done again in one go, each on a process that lives as long. */
+const CHUNK = 500;
 
 /**
- * Does stored episodes again, with the actions that were recorded, and says where each first differs: one by its id, or a sample of
- * those that a filter matches. The exit code is 1 when any drifted or broke.
+ * Does stored episodes again, with the actions that were recorded or with the policy that acted, and says where each first differs:
+ * one by its id, or a sample of those that a filter matches. The exit code is 1 when any drifted or broke.
  */
 export async function replayEpisodes(words: readonly string[], options: ReplayOptions): Promise<number> {
   const run = findNewestRun(options.runs, options.run);
-  const rest = executionSettings(run.paths);
+  const ground = replayGround(run.paths, options.live === true);
   const reader = openRunReader(run.paths);
   try {
     const [word = ''] = words;
@@ -49,20 +60,25 @@ export async function replayEpisodes(words: readonly string[], options: ReplayOp
     const ids = one
       ? [word.startsWith('e') ? word : `e${word}`]
       : drawSample(reader, words.join(' '), options.sample);
-    const results = await executeAll(reader, ids, rest);
-    const bad = results.filter(({ comparison }) => isBad(comparison.verdict)).length;
+    const results = await executeAll(reader, ids, ground, options.mode);
+    const dropped = ids.length - results.length;
+    if (dropped > 0)
+      printNote(`${formatCount(dropped)} more were drawn whose steps were dropped to save room`);
+    const bad = results.filter(({ comparison }) => !isSame(comparison.verdict)).length;
     if (options.json === true)
-      printJson({ run: run.id, score: scoresOf(results), episodes: results.map(asJson) });
+      printJson({
+        run: run.id,
+        mode: options.mode,
+        score: scoresOf(results),
+        tools: sumTools(results.flatMap(({ tools }) => tools)),
+        episodes: results.map(asJson),
+      });
     else if (one) printOne(results);
-    else printMany(run.id, results);
+    else printMany(run.id, results, options.mode);
     return bad === 0 ? EXIT.ok : EXIT.failed;
   } finally {
     reader.close();
   }
-}
-
-function isBad(verdict: Verdict): boolean {
-  return verdict === 'drift' || verdict === 'broken';
 }
 
 /** So many of the episodes that a filter matches, evenly at random; the same ones each time while nothing is added. */
@@ -93,56 +109,36 @@ function drawSample(reader: RunReader, text: string, size: number): string[] {
 async function executeAll(
   reader: RunReader,
   ids: readonly string[],
-  rest: Pick<ExecutionRequest, 'env' | 'rewards' | 'stepTimeoutMs'>,
+  { settings, policy, weights }: ReplayGround,
+  mode: ReplayMode,
 ): Promise<Result[]> {
   const results: Result[] = [];
-  let next = 0;
-  const work = async (): Promise<void> => {
-    const replayer = new Replayer();
-    try {
-      for (let id = ids[next++]; id !== undefined; id = ids[next++]) {
-        const episode = reader.episode(id);
-        const execution = await replayer.execute(executionRequest(episode, rest));
-        const comparison = compareExecutions(recordedExecution(episode), execution);
-        results.push({ episode: episode.summary, comparison });
-      }
-    } finally {
-      replayer.close();
+  // Episodes are read a few at a time: a sample may be of thousands.
+  for (let from = 0; from < ids.length; from += CHUNK) {
+    const episodes = ids.slice(from, from + CHUNK).flatMap((id) => keptEpisode(reader, id, ids.length === 1));
+    const requests = episodes.map((episode) =>
+      mode === 'policy' ? policyRequest(episode, settings, policy) : executionRequest(episode, settings),
+    );
+    const executions = await executeTogether(requests, weights);
+    for (const [index, episode] of episodes.entries()) {
+      const execution = executions[index];
+      if (execution === undefined) continue;
+      const recorded = recordedExecution(episode);
+      const comparison = compareExecutions(recorded, execution);
+      results.push({ episode: episode.summary, comparison, tools: toolScoresOf(recorded, execution) });
     }
-  };
-  await Promise.all(Array.from({ length: Math.min(ids.length, availableParallelism()) }, work));
+  }
   return results;
 }
 
-/** Share of episodes that came out the same, of all and by environment and host. */
-interface Score {
-  readonly of: string;
-  readonly episodes: number;
-  readonly verdicts: Readonly<Record<Verdict, number>>;
-  /** Identical or cosmetic, of all; in [0, 1]. */
-  readonly score: number;
-}
-
-function scoresOf(results: readonly Result[]): Score[] {
-  const groups = new Map<string, Result[]>();
-  for (const result of results) {
-    const { task, host } = result.episode;
-    for (const of of ['all', `family ${task.family}`, `host ${host}`]) {
-      groups.set(of, [...(groups.get(of) ?? []), result]);
-    }
+/** None where its steps were dropped to save room, unless it is the only one wanted. */
+function keptEpisode(reader: RunReader, id: string, isOnly: boolean): StoredEpisode[] {
+  try {
+    return [reader.episode(id)];
+  } catch (thrown) {
+    if (isOnly || !(thrown instanceof LabError) || thrown.code !== 'episode-dropped') throw thrown;
+    return [];
   }
-  return [...groups].map(([of, members]) => {
-    const count = (verdict: Verdict): number =>
-      members.filter(({ comparison }) => comparison.verdict === verdict).length;
-    const verdicts = {
-      identical: count('identical'),
-      cosmetic: count('cosmetic'),
-      drift: count('drift'),
-      broken: count('broken'),
-    };
-    const score = (verdicts.identical + verdicts.cosmetic) / members.length;
-    return { of, episodes: members.length, verdicts, score };
-  });
 }
 
 function asJson({ episode, comparison }: Result): object {
@@ -161,6 +157,7 @@ function printOne(results: readonly Result[]): void {
     }
     const left = comparison.differences.length - MOST_DIFFERENCES;
     if (left > 0) printLine(`  and ${formatCount(left)} more`);
+    for (const note of comparison.notes) printLine(`note: ${visibleText(note)}`);
   }
 }
 
@@ -169,12 +166,20 @@ const SCORE_COLUMNS: readonly Column<Score>[] = [
   { title: 'EPISODES', align: 'right', cell: ({ episodes }) => formatCount(episodes) },
   ...VERDICTS.map(
     (verdict): Column<Score> => ({
-      title: verdict.toUpperCase(),
+      // Of a drift, whose it is: the table has to fit a terminal of 80 columns.
+      title: verdict.replace('environment', 'env').replace(' drift', '').toUpperCase(),
       align: 'right',
       cell: ({ verdicts }) => formatCount(verdicts[verdict]),
     }),
   ),
   { title: 'SCORE', align: 'right', cell: ({ score }) => `${(100 * score).toFixed(1)}%` },
+];
+
+const TOOL_COLUMNS: readonly Column<ToolScore>[] = [
+  { title: 'TOOL', align: 'left', cell: ({ tool }) => visibleText(tool) },
+  { title: 'USES', align: 'right', cell: ({ calls }) => formatCount(calls) },
+  { title: 'SAME', align: 'right', cell: ({ same }) => formatCount(same) },
+  { title: 'SCORE', align: 'right', cell: ({ calls, same }) => `${((100 * same) / calls).toFixed(1)}%` },
 ];
 
 const BAD_COLUMNS: readonly Column<Result>[] = [
@@ -187,7 +192,7 @@ const BAD_COLUMNS: readonly Column<Result>[] = [
   },
 ];
 
-function printMany(run: string, results: readonly Result[]): void {
+function printMany(run: string, results: readonly Result[], mode: ReplayMode): void {
   const bad = results.filter(({ comparison }) => comparison.verdict !== 'identical');
   if (bad.length > 0) {
     for (const line of formatTable(BAD_COLUMNS, bad.slice(0, MOST_DIFFERENCES))) printLine(line);
@@ -196,5 +201,23 @@ function printMany(run: string, results: readonly Result[]): void {
     printLine('');
   }
   for (const line of formatTable(SCORE_COLUMNS, scoresOf(results))) printLine(line);
-  printLine(`${formatCount(results.length)} episodes of ${run} done again with their recorded actions`);
+  const tools = sumTools(results.flatMap((result) => result.tools));
+  if (tools.length > 0) {
+    printLine('');
+    for (const line of formatTable(TOOL_COLUMNS, tools)) printLine(line);
+  }
+  printNotes(results);
+  const how = mode === 'policy' ? 'by their policy' : 'with their recorded actions';
+  printLine(`${formatCount(results.length)} episodes of ${run} done again ${how}`);
+}
+
+/** How many episodes had another policy act than their own. */
+function printNotes(results: readonly Result[]): void {
+  const swapped = results.filter(({ comparison }) =>
+    comparison.notes.some((note) => note.includes('whose weights are not kept')),
+  );
+  if (swapped.length > 0)
+    printNote(
+      `in ${formatCount(swapped.length)} of them another version acted than recorded: the weights of theirs are not kept`,
+    );
 }

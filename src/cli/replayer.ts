@@ -1,5 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { errorText, LabError } from '../domain/error.ts';
 import { entryCommand } from '../hosts/entries.ts';
@@ -18,8 +19,14 @@ import {
 
 type ReplayChild = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** Time for what surrounds the calls of an episode, ms, on top of their own limits. */
-const GRACE_MS = 10_000;
+/** Time for what surrounds the calls of an episode, ms, on top of their own limits: loading onnxruntime is part of it. */
+const GRACE_MS = 20_000;
+
+/** The longest that a timer can wait. */
+const MOST_MS = 2 ** 31 - 1;
+
+/** The weights of a kept policy. May throw. */
+export type LoadWeights = (policyVersion: number) => Uint8Array;
 
 interface Pending {
   readonly resolve: (execution: Execution) => void;
@@ -31,6 +38,9 @@ interface Pending {
  * `broken`; the next gets a new process.
  */
 export class Replayer {
+  readonly #weights: LoadWeights;
+  /** Versions that the process has. */
+  readonly #sent = new Set<number>();
   #child: ReplayChild | null = null;
   #connection: Connection<ToReplayer> | null = null;
   #pending: Pending | null = null;
@@ -38,15 +48,25 @@ export class Replayer {
   #lastLine = '';
   #timer: NodeJS.Timeout | null = null;
 
-  /** Throws `environment-invalid` when the environment cannot be had here at all. */
+  constructor(weights: LoadWeights) {
+    this.#weights = weights;
+  }
+
+  /** Throws `environment-invalid` when the environment cannot be had here at all, and what loading weights throws. */
   async execute(request: ExecutionRequest): Promise<Execution> {
     this.#news = null;
     this.#lastLine = '';
     const connection = this.#connection ?? this.#start();
+    for (const version of new Set(request.acting?.versions)) {
+      if (this.#sent.has(version)) continue;
+      connection.send({ type: 'weights', policyVersion: version }, { weights: this.#weights(version) });
+      this.#sent.add(version);
+    }
     return await new Promise((resolve, reject) => {
       this.#pending = { resolve, reject };
       // The child watches each call; this is for a child that does not even get there.
-      const limitMs = request.stepTimeoutMs * (request.actions.length + 1) + GRACE_MS;
+      const steps = Math.max(request.actions.length, request.acting?.maxSteps ?? 0);
+      const limitMs = Math.min(MOST_MS, request.stepTimeoutMs * (steps + 1) + GRACE_MS);
       this.#timer = setTimeout(() => this.#child?.kill('SIGKILL'), limitMs);
       connection.send({ type: 'execute', request });
     });
@@ -63,6 +83,7 @@ export class Replayer {
     const [program, ...args] = entryCommand('replay');
     const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
     this.#child = child;
+    this.#sent.clear();
     readLines(child.stderr, MAX_LINE, (line) => {
       const news = parseLifelineNews(line);
       if (news === null) this.#lastLine = line;
@@ -100,7 +121,7 @@ export class Replayer {
       finalLines: null,
       end: null,
       broken: { stage: stageOf(this.#news), reason: this.#reason(how) },
-      stateHash: null,
+      calls: [],
       envVersion: '',
     });
   }
@@ -118,6 +139,28 @@ export class Replayer {
     this.#pending = null;
     return pending;
   }
+}
+
+/** Does the requests, one at a time on each core; the executions are in their order. Throws as `Replayer.execute` does. */
+export async function executeTogether(
+  requests: readonly ExecutionRequest[],
+  weights: LoadWeights,
+): Promise<Execution[]> {
+  const executions: Execution[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    const replayer = new Replayer(weights);
+    try {
+      for (let index = next++; index < requests.length; index = next++) {
+        const request = requests[index];
+        if (request !== undefined) executions[index] = await replayer.execute(request);
+      }
+    } finally {
+      replayer.close();
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(requests.length, availableParallelism()) }, work));
+  return executions;
 }
 
 function stageOf(news: LifelineNews | null): NonNullable<Execution['broken']>['stage'] {

@@ -33,7 +33,7 @@ import {
   resumeRun,
 } from './launch.ts';
 import { EXIT } from './output.ts';
-import { type ReplayOptions, replayEpisodes } from './replay.ts';
+import { addReplayVerbs } from './replay-verbs.ts';
 import { printRun } from './show-run.ts';
 import { printSlots, SLOT_ORDERS, type SlotsOptions } from './slots.ts';
 
@@ -48,6 +48,7 @@ Examples:
   agentrl-lab episodes fail:max_steps      find episodes by the way they failed
   agentrl-lab show e120                    one of them, step by step
   agentrl-lab replay e120                  done again, and where it differs
+  agentrl-lab fork e120 --step 4           other ways it might have gone from there
 
 Exit codes:
   0  done; for a run that is followed: it came to its own end
@@ -103,7 +104,7 @@ export function createProgram(openTui: OpenTui, finish: (exitCode: number) => vo
   addRunVerbs(program, openTui, finish);
   addControlVerbs(program);
   addInspectVerbs(program, finish);
-  addReplayVerb(program, finish);
+  addReplayVerbs(program, finish);
   addDataVerbs(program, finish);
   return program;
 }
@@ -318,23 +319,6 @@ function addInspectVerbs(program: Command, finish: (exitCode: number) => void): 
         ...(options.json === undefined ? {} : { json: options.json }),
       });
     });
-}
-
-/** Doing again what is stored. */
-function addReplayVerb(program: Command, finish: (exitCode: number) => void): void {
-  program
-    .command('replay')
-    .argument('<episode | filter...>', 'an id, as in e120, or a filter, as in: family:ordered')
-    .description('do episodes again with their recorded actions, and say where they first differ')
-    .allowUnknownOption()
-    .addOption(
-      new Option('--sample <n>', 'of a filter: so many, at random').argParser(parsePositive).default(100),
-    )
-    .option('--run <run>', 'default: the newest run')
-    .addOption(jsonOption())
-    .action(async (words: string[], _options, command: Command) =>
-      finish(await replayEpisodes(words, command.optsWithGlobals<ReplayOptions>())),
-    );
 }
 
 function withOverrides(command: Command): Command {

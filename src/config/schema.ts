@@ -7,6 +7,7 @@ import { auditRuleSchema } from '../domain/leak.ts';
 import { nearest } from '../domain/nearest.ts';
 import { policySpecSchema } from '../domain/policy-spec.ts';
 import { PROVIDERS } from '../domain/provider.ts';
+import { recordRuleSchema } from '../domain/recording.ts';
 import { type RewardRule, type RewardRules, rewardRuleSchema } from '../domain/reward.ts';
 import { scheduleSchema } from '../domain/schedule.ts';
 import { keysOf, recordOf } from '../domain/table.ts';
@@ -49,6 +50,7 @@ const samplingSchema = z
     providers: z.array(z.enum(PROVIDERS)).min(1).default(['cpu']),
     allowFallback: z.boolean().default(false),
     audit: auditRuleSchema.prefault({}),
+    record: recordRuleSchema.prefault({}),
   })
   .transform(({ slots, slice = Math.min(DEFAULT_SLICE, slots), ...rest }) => ({ slots, slice, ...rest }));
 
@@ -138,7 +140,11 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   checkpoint: z
-    .strictObject({ every: z.int().min(1).default(20), keep: z.int().min(1).max(1000).default(3) })
+    .strictObject({
+      every: z.int().min(1).default(20),
+      keep: z.int().min(1).max(1000).default(3),
+      policies: z.int().min(0).max(10_000).default(20),
+    })
     .prefault({}),
   store: z
     .strictObject({

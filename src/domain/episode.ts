@@ -4,7 +4,7 @@ import { episodeIdSchema } from './id.ts';
 import { REWARD_TRUSTS, rewardPartSchema } from './reward.ts';
 import { actionSchema, candidateSchema } from './space.ts';
 import { taskRefSchema } from './task.ts';
-import { NO_TOOLS, toolStatisticsSchema, toolUseSchema } from './tool.ts';
+import { NO_TOOLS, recordedCallSchema, toolStatisticsSchema, toolUseSchema } from './tool.ts';
 
 /** Why an episode is sampled. Evaluation episodes never feed the trainer. */
 export const PHASES = ['train', 'eval'] as const;
@@ -106,6 +106,8 @@ export const stepRecordSchema = z.object({
   ms: z.number().nonnegative().optional(),
   /** Hash of the environment's state after the step (`stateHash`), where the run records it. */
   state: z.string().optional(),
+  /** What its tools asked of the outside, and got. */
+  calls: z.array(recordedCallSchema).optional(),
 });
 export type StepRecord = Readonly<z.infer<typeof stepRecordSchema>>;
 
@@ -116,6 +118,8 @@ export const episodeBodySchema = z.object({
   steps: z.array(stepRecordSchema),
   /** The observation after the last step. */
   finalObservation: z.array(z.int().nonnegative()),
+  /** What tools asked of the outside before the first step. */
+  resetCalls: z.array(recordedCallSchema).optional(),
 });
 export type EpisodeBody = Readonly<z.infer<typeof episodeBodySchema>>;
 

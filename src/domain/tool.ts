@@ -12,6 +12,17 @@ export const toolUseSchema = z.object({
 });
 export type ToolUse = Readonly<z.infer<typeof toolUseSchema>>;
 
+/** A call of a tool to something outside its environment, and what came of it: a result, or an error. Plain JSON. */
+export const recordedCallSchema = z.object({
+  tool: z.string(),
+  request: z.unknown(),
+  result: z.unknown().optional(),
+  error: z.string().optional(),
+  /** Until the answer was there. */
+  ms: z.number().nonnegative(),
+});
+export type RecordedCall = Readonly<z.infer<typeof recordedCallSchema>>;
+
 const toolCountSchema = z.object({
   calls: z.int().nonnegative(),
   failed: z.int().nonnegative(),

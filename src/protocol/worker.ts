@@ -5,6 +5,7 @@ import { auditRuleSchema, resetDifferenceSchema } from '../domain/leak.ts';
 import { PIPELINE_STAGES, resourcesSchema, slotUseSchema } from '../domain/pipeline.ts';
 import { policySpecSchema } from '../domain/policy-spec.ts';
 import { PROVIDERS } from '../domain/provider.ts';
+import { recordRuleSchema } from '../domain/recording.ts';
 import { rewardRuleSchema } from '../domain/reward.ts';
 import { catalogSchema } from '../domain/task.ts';
 import { helloSchema } from './version.ts';
@@ -53,6 +54,8 @@ export const workerSettingsSchema = z.object({
   limits: workerLimitsSchema.optional(),
   /** Absent: resets are not audited. */
   audit: auditRuleSchema.optional(),
+  /** Absent: records of steps hold what happened alone. */
+  record: recordRuleSchema.optional(),
   /** Before each batch it waits for the run's answer to all that it said: what it samples then depends on no clock. */
   lockstep: z.boolean().optional(),
 });

@@ -1,16 +1,45 @@
-import type { ExecutedStep, Execution } from '../protocol/replay.ts';
+import { formatAction } from '../domain/space.ts';
+import type { ToolUse } from '../domain/tool.ts';
+import type { ExecutedCall, ExecutedStep, Execution } from '../protocol/replay.ts';
+import { notesOf } from './notes.ts';
 import type { RecordedExecution } from './recorded.ts';
 
 /**
  * What an execution came to beside the record. `identical`: the same, step by step · `cosmetic`: texts differ in blanks,
- * invisible characters, dates and times only, and nothing else does · `drift`: the environment answered differently ·
- * `broken`: it threw, hung or ended its process where it had not.
+ * invisible characters, dates and times only, and nothing else does · of the rest, by what differed first: `environment drift`:
+ * the environment answered differently · `tool drift`: a tool came to something else · `policy drift`: the policy took another
+ * action · `broken`: the environment threw, hung or ended its process where it had not.
  */
-export const VERDICTS = ['identical', 'cosmetic', 'drift', 'broken'] as const;
+export const VERDICTS = [
+  'identical',
+  'cosmetic',
+  'environment drift',
+  'tool drift',
+  'policy drift',
+  'broken',
+] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** What two executions may differ in. */
-export type DifferenceKind = 'observation' | 'candidates' | 'effect' | 'reward' | 'end' | 'length';
+/** Whether the execution came to the same. */
+export function isSame(verdict: Verdict): boolean {
+  return verdict === 'identical' || verdict === 'cosmetic';
+}
+
+/** What two executions may differ in, and who is to blame for it. */
+const BLAME = {
+  observation: 'environment drift',
+  candidates: 'environment drift',
+  action: 'policy drift',
+  /** A call of a tool that was not made before. */
+  call: 'environment drift',
+  tool: 'tool drift',
+  effect: 'environment drift',
+  reward: 'environment drift',
+  state: 'environment drift',
+  end: 'environment drift',
+  length: 'environment drift',
+} as const satisfies Record<string, Verdict>;
+export type DifferenceKind = keyof typeof BLAME;
 
 export interface Difference {
   readonly kind: DifferenceKind;
@@ -25,8 +54,10 @@ export interface Comparison {
   readonly verdict: Verdict;
   /** One line. */
   readonly reason: string;
-  /** All there are, by step. */
+  /** All there are, by step; up to the first action that differs. */
   readonly differences: readonly Difference[];
+  /** Policy versions that acted for others, how far probabilities differ, and times; a line each. */
+  readonly notes: readonly string[];
 }
 
 /** Recorded numbers have six decimals. */
@@ -37,42 +68,61 @@ const BLANKS = /[\s\p{Cc}\p{Cf}]+/gu;
 
 /** Compares an execution with the record, step by step. */
 export function compareExecutions(recorded: RecordedExecution, executed: Execution): Comparison {
-  const differences = [...stepDifferences(recorded, executed), ...endDifferences(recorded, executed)];
+  const differences = [...stepDifferences(recorded, executed)];
+  const isParted = differences.some(({ kind }) => kind === 'action');
+  if (!isParted) differences.push(...endDifferences(recorded, executed));
+  const notes = notesOf(recorded, executed);
   const { broken } = executed;
-  if (broken !== null && recorded.end !== null) {
+  // After another action the environment has not been where it was recorded.
+  if (broken !== null && recorded.end !== null && !isParted) {
     const reason = `the environment failed in ${broken.stage} at step ${executed.steps.length + 1}: ${broken.reason}`;
-    return { verdict: 'broken', reason, differences };
+    return { verdict: 'broken', reason, differences, notes };
   }
   const first = differences.find(({ cosmetic }) => !cosmetic) ?? differences[0];
   if (first === undefined) {
     const how = recorded.end === null ? 'the same as far as it is recorded' : 'the same';
     const steps = recorded.steps.length;
-    return {
-      verdict: 'identical',
-      reason: `${how}, in ${steps} ${steps === 1 ? 'step' : 'steps'}`,
-      differences,
-    };
+    const reason = `${how}, in ${steps} ${steps === 1 ? 'step' : 'steps'}`;
+    return { verdict: 'identical', reason, differences, notes };
   }
   const reason = `${first.kind} at step ${first.step}: ${first.recorded} became ${first.executed}`;
-  return { verdict: first.cosmetic ? 'cosmetic' : 'drift', reason, differences };
+  return { verdict: first.cosmetic ? 'cosmetic' : BLAME[first.kind], reason, differences, notes };
 }
 
 function* stepDifferences(recorded: RecordedExecution, executed: Execution): Generator<Difference> {
+  yield* callDifferences(executed.calls, 0);
   for (const [index, before] of recorded.steps.entries()) {
     const after = executed.steps[index];
     const step = index + 1;
-    if (after === undefined) return;
+    if (after === undefined) {
+      // The call that the environment failed of.
+      yield* callDifferences(executed.calls, step);
+      return;
+    }
     yield* textDifference(step, before.lines, after.lines);
     yield* difference('candidates', step, candidatesText(before), candidatesText(after));
+    if (formatAction(before.action) !== formatAction(after.action)) {
+      yield* difference('action', step, actionText(before), actionText(after, before));
+      return;
+    }
+    yield* callDifferences(executed.calls, step);
+    if (recorded.lacksTools !== true)
+      yield* difference('tool', step, toolText(before.tool), toolText(after.tool));
     yield* difference('effect', step, effectText(before), effectText(after));
-    if (!sameParts(before, after))
-      yield {
-        kind: 'reward',
-        step,
-        recorded: partsText(before),
-        executed: partsText(after),
-        cosmetic: false,
-      };
+    if (!sameParts(before, after)) yield* difference('reward', step, partsText(before), partsText(after));
+    if (before.state !== undefined && after.state !== undefined)
+      yield* difference('state', step, before.state, after.state);
+  }
+}
+
+/** Answers of tools in a step that are not the recorded ones. */
+function* callDifferences(calls: readonly ExecutedCall[], step: number): Generator<Difference> {
+  for (const call of calls) {
+    if (call.step !== step || call.same) continue;
+    const kind = call.from === 'nowhere' ? 'call' : 'tool';
+    const recorded = call.from === 'nowhere' ? 'no such call' : `${call.tool} ${call.recorded ?? 'nothing'}`;
+    const executed = call.from === 'nowhere' ? `a call of ${call.tool}` : (call.executed ?? 'nothing');
+    yield* difference(kind, Math.max(1, step), recorded, executed);
   }
 }
 
@@ -85,6 +135,16 @@ function* endDifferences(recorded: RecordedExecution, executed: Execution): Gene
       step: executed.steps.length + 1,
       recorded: `${recorded.steps.length} steps`,
       executed: `the end after ${executed.steps.length}`,
+      cosmetic: false,
+    };
+    return;
+  }
+  if (recorded.end !== null && executed.steps.length > recorded.steps.length) {
+    yield {
+      kind: 'length',
+      step,
+      recorded: `the end after ${recorded.steps.length}`,
+      executed: `${executed.steps.length} steps`,
       cosmetic: false,
     };
     return;
@@ -132,6 +192,28 @@ function quoted(line: string | undefined): string {
 
 function candidatesText({ candidates }: ExecutedStep): string {
   return candidates.map(({ type, text }) => `${type} ${JSON.stringify(text)}`).join(', ');
+}
+
+function toolText(tool: ToolUse | undefined): string {
+  if (tool === undefined) return 'no tool';
+  const times = tool.attempts === undefined || tool.attempts === 1 ? '' : ` in ${tool.attempts} attempts`;
+  return `${tool.name} ${tool.ok ? 'done' : 'failed'}${times}`;
+}
+
+function actionText({ action, decision }: ExecutedStep, other?: ExecutedStep): string {
+  const text = formatAction(action);
+  if (decision === undefined) return text;
+  if (other === undefined) return `${text} (${percent(decision.probability)})`;
+  const was = decision.recordedProbability;
+  const rest =
+    was === null
+      ? `${formatAction(other.action)} is not on offer`
+      : `${formatAction(other.action)} has ${percent(was)}`;
+  return `${text} (${percent(decision.probability)}; ${rest}), by policy v${decision.policyVersion}`;
+}
+
+function percent(probability: number): string {
+  return `${(100 * probability).toFixed(2)}%`;
 }
 
 function effectText({ effective }: ExecutedStep): string {

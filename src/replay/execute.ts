@@ -1,31 +1,55 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Environment, EnvironmentDefinition, Eventual, SlotResources } from '../../envs/contract.ts';
+import type {
+  Environment,
+  EnvironmentDefinition,
+  Eventual,
+  SlotResources,
+  StepResult,
+} from '../../envs/contract.ts';
+import { stateHash } from '../../envs/state-hash.ts';
 import { environmentSeed } from '../domain/episode-seed.ts';
 import { errorText } from '../domain/error.ts';
-import type { Observation } from '../domain/space.ts';
-import { stableJson } from '../domain/stable-json.ts';
-import type { ExecutedStep, Execution, ExecutionRequest } from '../protocol/replay.ts';
-import { createAggregator } from '../rewards/aggregator.ts';
-import { createPenaltyTracker } from '../rewards/penalties.ts';
+import type { Action, Observation } from '../domain/space.ts';
+import type { ExecutedDecision, ExecutedStep, Execution, ExecutionRequest } from '../protocol/replay.ts';
+import { type Aggregator, createAggregator } from '../rewards/aggregator.ts';
+import { createPenaltyTracker, type PenaltyTracker } from '../rewards/penalties.ts';
+import { endingAfter } from '../sampling/episode-ending.ts';
+import { RecordedTools } from './recorded-tools.ts';
 
 /** A call to the environment: told to whoever watches that it ends. */
 export type Watch = <T>(stage: 'reset' | 'step', call: () => T) => T;
+
+/** What is chosen in a step. */
+export interface Choice {
+  readonly action: Action;
+  readonly decision?: ExecutedDecision | undefined;
+}
+
+/** Acts when the recorded actions are used up. */
+export interface Actor {
+  /** Told of every observation of the episode, in order, whoever acts on it. */
+  see(observation: Observation): void;
+  /** `index`: of the step, from 0. */
+  decide(observation: Observation, index: number): Promise<Choice>;
+}
 
 /** What is around the environment. */
 export interface Surroundings {
   readonly watch?: Watch;
   readonly resources?: SlotResources;
+  /** For a request with `acting`. */
+  readonly actor?: Actor | undefined;
 }
 
 type Stage = 'build' | 'task' | 'reset' | 'step';
 
 /**
  * Does an episode again: builds its environment, sets it up with the episode's task and seed, and takes the recorded actions one
- * after another until they are used up or the environment ends. Pays as the sampler does. Never rejects: what goes wrong
- * with the environment is part of the result.
+ * after another until they are used up or the environment ends; then lets `actor` go on, if there is one, up to the limits of
+ * the request. Tools get their answers from the record. Pays as the sampler does. Never rejects: what goes wrong with the
+ * environment is part of the result.
  */
-export async function executeActions(
+export async function executeEpisode(
   definition: EnvironmentDefinition,
   request: ExecutionRequest,
   surroundings: Surroundings = {},
@@ -40,26 +64,32 @@ class Executing {
   readonly #request: ExecutionRequest;
   readonly #watch: Watch;
   readonly #resources: SlotResources | undefined;
+  readonly #actor: Actor | undefined;
+  readonly #tools: RecordedTools;
+  readonly #aggregator: Aggregator;
+  readonly #penalties: PenaltyTracker = createPenaltyTracker();
   readonly #steps: ExecutedStep[] = [];
+  readonly #startedAt = Date.now();
   #stage: Stage = 'build';
   #finalLines: string[] | null = null;
   #end: Execution['end'] = null;
   #broken: Execution['broken'] = null;
-  #stateHash: string | null = null;
 
   constructor(definition: EnvironmentDefinition, request: ExecutionRequest, surroundings: Surroundings) {
     this.#definition = definition;
     this.#request = request;
     this.#watch = surroundings.watch ?? ((_stage, call) => call());
     this.#resources = surroundings.resources;
+    this.#actor = surroundings.actor;
+    this.#tools = new RecordedTools(request, definition.tools ?? {});
+    this.#aggregator = createAggregator(request.rewards);
   }
 
   async run(): Promise<void> {
     let environment: Environment | null = null;
     try {
-      environment = this.#definition.create(this.#request.env.options, this.#resources);
+      environment = this.#definition.create(this.#request.env.options, this.#surround());
       await this.#act(environment);
-      this.#stateHash = hashOf(environment.getState());
     } catch (thrown) {
       this.#broken = { stage: this.#stage, reason: errorText(thrown) };
     }
@@ -76,49 +106,92 @@ class Executing {
       finalLines: this.#finalLines,
       end: this.#end,
       broken: this.#broken,
-      stateHash: this.#stateHash,
+      calls: [...this.#tools.made],
       envVersion: this.#definition.catalog.version,
     };
   }
 
+  #surround(): SlotResources | undefined {
+    const resources = this.#resources;
+    if (this.#definition.tools === undefined) return resources;
+    return {
+      tempDirectory: () => {
+        if (resources === undefined) throw new Error('there are no temporary directories here');
+        return resources.tempDirectory();
+      },
+      toolSource: this.#tools,
+    };
+  }
+
   async #act(environment: Environment): Promise<void> {
-    const { seed, task: ref, actions, rewards } = this.#request;
-    const aggregator = createAggregator(rewards);
-    const penalties = createPenaltyTracker();
+    const { seed, task: ref } = this.#request;
     this.#stage = 'task';
     const task = this.#definition.createTask(ref);
     this.#stage = 'reset';
-    let seen: Observation = await this.#call('reset', () => environment.reset(task, environmentSeed(seed)));
+    let { value: seen } = await this.#call('reset', () => environment.reset(task, environmentSeed(seed)));
     this.#stage = 'step';
-    for (const action of actions) {
+    for (let index = 0; ; index++) {
       this.#finalLines = [...seen.lines];
-      if (this.#end !== null) break;
-      const { observation, components, effective, terminated, success, failure } = await this.#call(
-        'step',
-        () => environment.step(action),
-      );
-      const { reward, parts } = aggregator.pay(components, penalties.observe(action, effective));
-      const { lines, candidates } = seen;
-      this.#steps.push({
-        lines: [...lines],
-        candidates: [...candidates],
-        action,
-        effective,
-        reward,
-        parts: [...parts],
-      });
-      seen = observation;
-      if (terminated)
-        this.#end = { terminated, success, failure: success ? null : (failure ?? 'wrong_result') };
+      const choice = this.#end === null ? await this.#choose(seen, index) : null;
+      if (choice === null) break;
+      this.#tools.step = index + 1;
+      const answer = await this.#call('step', () => environment.step(choice.action));
+      this.#keep(seen, choice, answer, stateHash(environment));
+      seen = answer.value.observation;
+      this.#endAfter(answer.value, index + 1);
     }
-    this.#finalLines = [...seen.lines];
     this.#end ??= { terminated: false, success: false, failure: null };
   }
 
-  async #call<T>(stage: 'reset' | 'step', call: () => Eventual<T>): Promise<T> {
+  /** Null when nobody acts any more. */
+  async #choose(seen: Observation, index: number): Promise<Choice | null> {
+    this.#actor?.see(seen);
+    const action = this.#request.actions[index];
+    if (action !== undefined) return { action };
+    return this.#actor === undefined ? null : await this.#actor.decide(seen, index);
+  }
+
+  #keep(
+    { lines, candidates }: Observation,
+    { action, decision }: Choice,
+    { value, ms }: Answer<StepResult>,
+    state: string | undefined,
+  ): void {
+    const { components, effective, tool } = value;
+    const { reward, parts } = this.#aggregator.pay(components, this.#penalties.observe(action, effective));
+    this.#steps.push({
+      lines: [...lines],
+      candidates: [...candidates],
+      action,
+      effective,
+      reward,
+      parts: [...parts],
+      ...(tool === undefined ? {} : { tool }),
+      ...(ms === undefined ? {} : { ms }),
+      ...(state === undefined ? {} : { state }),
+      ...(decision === undefined ? {} : { decision }),
+    });
+  }
+
+  /** The limits are for the actor: recorded actions are taken as far as they go. */
+  #endAfter(result: StepResult, steps: number): void {
+    const { acting, actions } = this.#request;
+    const limits =
+      acting === null || steps < actions.length
+        ? { maxSteps: Number.POSITIVE_INFINITY, episodeTimeoutMs: Number.POSITIVE_INFINITY }
+        : acting;
+    const wallMs = Date.now() - this.#startedAt;
+    const ending = endingAfter(result, { steps, wallMs }, limits, this.#definition.catalog);
+    if (ending === null) return;
+    const { terminated, success, failure } = ending;
+    this.#end = { terminated, success, failure };
+  }
+
+  async #call<T>(stage: 'reset' | 'step', call: () => Eventual<T>): Promise<Answer<T>> {
     const answer = this.#watch(stage, call);
-    if (!(answer instanceof Promise)) return answer;
+    if (!(answer instanceof Promise)) return { value: answer };
     const { stepTimeoutMs } = this.#request;
+    const started = Date.now();
     const timer = new AbortController();
     const late = wait(stepTimeoutMs, null, { signal: timer.signal }).then(() => {
       throw new Error(`no answer from the environment within ${stepTimeoutMs} ms`);
@@ -126,18 +199,16 @@ class Executing {
     // It is cancelled when the answer comes first.
     late.catch(() => undefined);
     try {
-      return await Promise.race([answer, late]);
+      const value = await Promise.race([answer, late]);
+      return { value, ms: Math.max(0, Date.now() - started) };
     } finally {
       timer.abort();
     }
   }
 }
 
-/** Null where the state is not plain JSON, or has cycles. */
-function hashOf(state: unknown): string | null {
-  try {
-    return createHash('sha256').update(stableJson(state)).digest('hex');
-  } catch {
-    return null;
-  }
+interface Answer<T> {
+  readonly value: T;
+  /** Of one that came later. */
+  readonly ms?: number;
 }

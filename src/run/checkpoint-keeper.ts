@@ -5,6 +5,7 @@ import { writeCheckpoint } from './checkpoint.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Journal } from './journal.ts';
 import type { KnobKeeper } from './knob-keeper.ts';
+import { keepPolicy } from './policy-shelf.ts';
 import type { Progress } from './progress.ts';
 import type { TrainerLink } from './trainer-link.ts';
 
@@ -21,10 +22,14 @@ export interface CheckpointSources {
 /** Writes checkpoints of a run's newest good state. */
 export class CheckpointKeeper {
   readonly #directory: string;
-  readonly #config: Pick<Config, 'checkpoint' | 'knobs'>;
+  readonly #config: Pick<Config, 'checkpoint' | 'knobs' | 'evaluation'>;
   readonly #sources: CheckpointSources;
 
-  constructor(directory: string, config: Pick<Config, 'checkpoint' | 'knobs'>, sources: CheckpointSources) {
+  constructor(
+    directory: string,
+    config: Pick<Config, 'checkpoint' | 'knobs' | 'evaluation'>,
+    sources: CheckpointSources,
+  ) {
     this.#directory = directory;
     this.#config = config;
     this.#sources = sources;
@@ -63,9 +68,22 @@ export class CheckpointKeeper {
     return name;
   }
 
-  /** Writes one after every so many iterations. */
+  /** Writes one after every so many iterations, and keeps the weights of each policy that is evaluated. */
   afterIteration(iteration: number): void {
+    if (iteration % this.#config.evaluation.every === 0) this.#keepPolicy();
     if (iteration % this.#config.checkpoint.every === 0) this.tryWrite();
+  }
+
+  #keepPolicy(): void {
+    const { trainer, journal } = this.#sources;
+    const { snapshot } = trainer;
+    const { policies } = this.#config.checkpoint;
+    if (snapshot === null || policies === 0) return;
+    try {
+      keepPolicy(this.#directory, snapshot.state.policyVersion, snapshot.weights, policies);
+    } catch (thrown) {
+      journal.event('warning', 'policy-not-kept', 'run', errorText(thrown));
+    }
   }
 
   /** Writes one if there is anything to keep; failing is bad, but no reason to lose the run. */

@@ -33,6 +33,7 @@ export function workerSettings(config: Config): Omit<WorkerSettings, 'worker' | 
       openFiles: supervision.workerOpenFiles,
     },
     audit: sampling.audit,
+    record: sampling.record,
   };
 }
 

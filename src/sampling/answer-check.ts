@@ -56,10 +56,12 @@ export function checkStepResult(result: StepResult, before: Observation): void {
 }
 
 function checkToolUse(tool: unknown): void {
-  const { name, ok, ms } = asRecord(tool, 'the tool of a step');
+  const { name, ok, ms, attempts } = asRecord(tool, 'the tool of a step');
   if (typeof name !== 'string' || name.length > MAX_NAME) throw wrong('a step', 'tool.name', name);
   if (typeof ok !== 'boolean') throw wrong('a step', 'tool.ok', ok);
   if (ms !== undefined && !(Number.isFinite(ms) && Number(ms) >= 0)) throw wrong('a step', 'tool.ms', ms);
+  if (attempts !== undefined && !(Number.isSafeInteger(attempts) && Number(attempts) > 0))
+    throw wrong('a step', 'tool.attempts', attempts);
 }
 
 function areTags(tags: unknown): boolean {

@@ -1,5 +1,6 @@
 import type { RewardPart } from '../domain/reward.ts';
 import type { Action, Candidate, Observation } from '../domain/space.ts';
+import type { ToolUse } from '../domain/tool.ts';
 import type { Payment } from '../rewards/aggregator.ts';
 import { JsonBytes } from './json-bytes.ts';
 
@@ -10,6 +11,20 @@ export interface Decision {
   readonly value: number;
   readonly entropy: number;
   readonly policyVersion: number;
+  /** The likeliest actions, `which, probability, which, …`, where they are kept: see `Likeliest`. */
+  readonly likeliest?: readonly number[] | undefined;
+}
+
+/** What came of a step beside its reward; each where it is known. */
+export interface Outcome {
+  readonly effective: boolean;
+  readonly tool?: ToolUse | undefined;
+  /** ms that the environment was waited for. */
+  readonly ms?: number | undefined;
+  /** Hash of the state after the step. */
+  readonly state?: string | undefined;
+  /** JSON of what its tools asked of the outside: a list of `RecordedCall`. */
+  readonly calls?: string | undefined;
 }
 
 /** Bytes that a slot keeps for its steps from one episode to the next. */
@@ -52,8 +67,8 @@ export class EpisodeRecorder {
   }
 
   /** Adds a step: the observation before it, what was decided, what came of it and what it was paid. */
-  push(observation: Observation, decision: Decision, effective: boolean, payment: Payment): void {
-    const { action } = decision;
+  push(observation: Observation, decision: Decision, outcome: Outcome, payment: Payment): void {
+    const { action, likeliest } = decision;
     const out = this.#steps;
     out.ascii(',{"observation":[');
     this.#writeIndices(observation, out);
@@ -72,21 +87,29 @@ export class EpisodeRecorder {
     out.rounded(decision.entropy);
     out.ascii(',"policyVersion":');
     out.integer(decision.policyVersion);
-    out.ascii(effective ? ',"effective":true,"reward":' : ',"effective":false,"reward":');
+    out.ascii(outcome.effective ? ',"effective":true,"reward":' : ',"effective":false,"reward":');
     out.rounded(payment.reward);
     out.ascii(',"parts":[');
     writeParts(payment.parts, out);
-    out.ascii(']}');
+    if (likeliest !== undefined) writeLikeliest(likeliest, out);
+    out.ascii(']');
+    writeOutcome(outcome, out);
+    out.ascii('}');
     this.#length++;
   }
 
-  /** The whole body as UTF-8 JSON. */
-  encode(final: Observation | null): Uint8Array {
+  /** The whole body as UTF-8 JSON. `resetCalls`: JSON of what tools asked of the outside before the first step. */
+  encode(final: Observation | null, resetCalls?: string): Uint8Array {
     // It may bring lines that are new.
     tail.clear(KEPT_BYTES);
     tail.ascii('],"finalObservation":[');
     if (final !== null) this.#writeIndices(final, tail);
-    tail.ascii(']}');
+    tail.ascii(']');
+    if (resetCalls !== undefined) {
+      tail.ascii(',"resetCalls":');
+      tail.json(resetCalls);
+    }
+    tail.ascii('}');
     head.clear(KEPT_BYTES);
     head.ascii('{"lines":[');
     for (let i = 0; i < this.#lines.length; i++) {
@@ -159,6 +182,46 @@ function writeSets(sets: readonly (readonly Candidate[])[], out: JsonBytes): voi
     }
     out.ascii(']');
     [before, startBefore] = [set, start];
+  }
+}
+
+/** `which` and probability of each, in the list that `parts` has left open. */
+function writeLikeliest(likeliest: readonly number[], out: JsonBytes): void {
+  for (let i = 0; i < likeliest.length; i += 2) {
+    out.ascii(i === 0 ? '],"likeliest":[[' : ',[');
+    out.integer(likeliest[i] ?? 0);
+    out.ascii(',');
+    out.rounded(likeliest[i + 1] ?? 0);
+    out.ascii(']');
+  }
+}
+
+function writeOutcome({ tool, ms, state, calls }: Outcome, out: JsonBytes): void {
+  if (tool !== undefined) {
+    out.ascii(',"tool":{"name":');
+    out.string(tool.name);
+    out.ascii(tool.ok ? ',"ok":true' : ',"ok":false');
+    if (tool.ms !== undefined) {
+      out.ascii(',"ms":');
+      out.rounded(tool.ms);
+    }
+    if (tool.attempts !== undefined) {
+      out.ascii(',"attempts":');
+      out.integer(tool.attempts);
+    }
+    out.ascii('}');
+  }
+  if (ms !== undefined) {
+    out.ascii(',"ms":');
+    out.integer(ms);
+  }
+  if (state !== undefined) {
+    out.ascii(',"state":');
+    out.string(state);
+  }
+  if (calls !== undefined) {
+    out.ascii(',"calls":');
+    out.json(calls);
   }
 }
 

@@ -5,6 +5,7 @@ import { actionEntropy, chooseAction } from '../../trainer/policy/sample-action.
 import { flatAction } from '../../trainer/policy/tokenizer.ts';
 import { errorText } from '../domain/error.ts';
 import type { ActionLayout, PolicySpec } from '../domain/policy-spec.ts';
+import type { Likeliest } from './likeliest.ts';
 import type { Slot } from './slot.ts';
 
 /** What one call did, and where its time went, in ms. */
@@ -28,13 +29,16 @@ interface Answer {
 export class InferenceBatch {
   readonly #spec: PolicySpec;
   readonly #layout: ActionLayout;
+  readonly #likeliest: Likeliest | undefined;
   readonly #arrays: ObservationArrays;
   /** [capacity, A] */
   readonly #mask: Int32Array | Float32Array;
   /** Of each row, the number of its slot. */
   readonly #readers: Int32Array;
 
-  constructor(spec: PolicySpec, layout: ActionLayout, capacity: number) {
+  /** `likeliest`: absent, the record of a step does not hold the likeliest actions. */
+  constructor(spec: PolicySpec, layout: ActionLayout, capacity: number, likeliest?: Likeliest) {
+    this.#likeliest = likeliest;
     this.#spec = spec;
     this.#layout = layout;
     this.#arrays = createObservationArrays(spec, capacity);
@@ -100,13 +104,15 @@ export class InferenceBatch {
     const logProbabilities = answer.logProbabilities.subarray(start, end);
     const mask = this.#mask.subarray(start, end);
     const index = chooseAction(logProbabilities, mask, slot.mode, slot.random);
+    const probability = Math.exp(logProbabilities[index] ?? 0);
     slot.act(
       {
         action: flatAction(this.#layout, slot.observation, index),
-        probability: Math.exp(logProbabilities[index] ?? 0),
+        probability,
         value,
         entropy: actionEntropy(logProbabilities, mask),
         policyVersion,
+        likeliest: this.#likeliest?.find(probability, logProbabilities, mask, slot.observation),
       },
       {
         row,

@@ -109,6 +109,11 @@ export class JsonBytes {
     this.#digits(decimals, digits);
   }
 
+  /** JSON that is there already. */
+  json(text: string): void {
+    this.#encode(text);
+  }
+
   #byte(code: number): void {
     this.#reserve(1);
     this.#bytes[this.#used++] = code;

@@ -1,28 +1,28 @@
-import type { Environment, EnvironmentDefinition, Eventual, StepResult } from '../../envs/contract.ts';
+import type { Environment, Eventual, StepResult } from '../../envs/contract.ts';
+import { stateHash } from '../../envs/state-hash.ts';
 import { createEncodingMemory } from '../../trainer/policy/observation-encoder.ts';
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
 import { environmentSeed, policySeed } from '../domain/episode-seed.ts';
 import { errorText } from '../domain/error.ts';
 import { type FailureStage, type FailureType, failureTrust } from '../domain/failure.ts';
 import { episodeSequence } from '../domain/id.ts';
-import type { ActionLayout } from '../domain/policy-spec.ts';
 import { createRandom, type RandomStream } from '../domain/random.ts';
 import type { Observation } from '../domain/space.ts';
 import type { Task } from '../domain/task.ts';
 import type { Attachments } from '../protocol/frame.ts';
-import type { Lifeline, WatchedStage } from '../protocol/lifeline.ts';
-import type { WorkerSettings } from '../protocol/worker.ts';
+import type { WatchedStage } from '../protocol/lifeline.ts';
 import { type Aggregator, createAggregator } from '../rewards/aggregator.ts';
 import { type BehaviourTracker, createBehaviourTracker } from '../rewards/behaviours.ts';
 import { createPenaltyTracker, type PenaltyTracker } from '../rewards/penalties.ts';
 import { checkObservation, checkStepResult, checkTask } from './answer-check.ts';
+import { CallRecorder } from './call-recorder.ts';
 import { discard } from './discard.ts';
 import { type Ending, endingAfter, TRUNCATED, VOID } from './episode-ending.ts';
 import { type Decision, EpisodeRecorder } from './episode-recorder.ts';
 import { EpisodeTally } from './episode-tally.ts';
-import type { ResetAudit } from './reset-audit.ts';
 import { SampleBuffer, type SampleRow } from './sample-buffer.ts';
-import type { SlotDirectory, TempDirectories } from './temp-directories.ts';
+import type { SlotContext, WaitedStage } from './slot-context.ts';
+import type { SlotDirectory } from './temp-directories.ts';
 
 /**
  * `free`: no episode · `ready`: an observation waits for the policy · `busy`: the environment works on a step or reset ·
@@ -39,28 +39,6 @@ export interface FinishedEpisode {
   /** Its environment had an episode before. */
   readonly recycled: boolean;
 }
-
-/** What slots of one worker share. */
-export interface SlotContext {
-  readonly settings: WorkerSettings;
-  readonly definition: EnvironmentDefinition;
-  readonly layout: ActionLayout;
-  readonly lifeline: Lifeline;
-  /** Absent: environments get none. */
-  readonly directories?: TempDirectories | undefined;
-  /** An environment has answered a reset, or a step that it did not answer at once, after so many ms. */
-  readonly onAnswer?: (stage: WaitedStage, ms: number) => void;
-  /** Absent: resets are not audited. */
-  readonly audit?: ResetAudit | undefined;
-  /** What an environment that answers at once takes for a step, ms: the mean of the newest slice. */
-  readonly stepPace: { ms: number };
-  readonly onFinished: (slot: Slot, episode: FinishedEpisode) => void;
-  /** The slot waits for the policy: it is `ready` or `closing`. */
-  readonly onReady: (slot: Slot) => void;
-}
-
-/** What an environment may be waited for. */
-export type WaitedStage = 'reset' | 'step';
 
 /** Characters of an environment's own words that are kept. */
 const MAX_DETAIL = 500;
@@ -85,6 +63,9 @@ export class Slot {
   /** The lifeline watches over something of this slot's. */
   #isWatched = false;
   #directory: SlotDirectory | undefined;
+  /** Where its tools call out. */
+  #calls: CallRecorder | undefined;
+  #resetCalls: string | undefined;
   /** Whether the environment was reset before this episode, and at all. */
   #recycled = false;
   #used = false;
@@ -103,6 +84,8 @@ export class Slot {
   #stoodStillMs = 0;
   #busySince = 0;
   #busyStage: WaitedStage = 'reset';
+  /** Whether the record of this episode holds a hash of the state after each step. */
+  #hashesStates = false;
   #firstPolicyVersion = 0;
   #policyVersion = 0;
   /** Counts episodes of this slot, so that a late answer of an abandoned one is recognised. */
@@ -167,6 +150,8 @@ export class Slot {
     this.#generation++;
     this.#startedAt = Date.now();
     this.#stoodStillMs = 0;
+    const states = this.#context.settings.record?.states ?? 'none';
+    this.#hashesStates = states === 'all' || (states === 'eval' && assignment.phase === 'eval');
     this.#firstPolicyVersion = 0;
     this.#policyVersion = 0;
     this.#recorder.clear();
@@ -179,10 +164,12 @@ export class Slot {
     this.#observation = null;
     this.#history = [];
     this.#random = createRandom(policySeed(assignment.seed));
+    this.#resetCalls = undefined;
     this.#endUntrusted(assignment.task.family);
     if (this.#isBroken && !this.#guard('build', () => this.#renew())) return;
     this.#recycled = this.#used;
     this.#used = true;
+    this.#calls?.begin();
     this.#guard('reset', () => {
       const task = this.#context.definition.createTask(assignment.task);
       checkTask(task);
@@ -207,8 +194,9 @@ export class Slot {
       const answer = this.#env.step(decision.action);
       if (answer instanceof Promise)
         this.#awaitLater('step', answer, (result) => {
-          this.#tally.stepMs += Date.now() - this.#busySince;
-          this.#afterStep(observation, decision, result);
+          const ms = Math.max(0, Date.now() - this.#busySince);
+          this.#tally.stepMs += ms;
+          this.#afterStep(observation, decision, result, ms);
         });
       else {
         this.#tally.stepMs += this.#context.stepPace.ms;
@@ -366,6 +354,7 @@ export class Slot {
 
   #observe(observation: Observation): void {
     this.#tally.endReset();
+    this.#resetCalls = this.#calls?.take();
     checkObservation(observation);
     if (this.#recycled && this.#assignment !== null) {
       const [assignment, slot, environment] = [this.#assignment, this.#index, this.#env];
@@ -388,13 +377,20 @@ export class Slot {
     this.#history.push(features ?? []);
   }
 
-  #afterStep(before: Observation, decision: Decision, result: StepResult): void {
+  #afterStep(before: Observation, decision: Decision, result: StepResult, ms?: number): void {
     checkStepResult(result, before);
     const penalties = this.#penalties.observe(decision.action, result.effective);
     const payment = this.#aggregator.pay(result.components, penalties);
     const { action } = decision;
     this.#behaviours.observe({ action, effective: result.effective, parts: payment.parts }, penalties);
-    this.#recorder.push(before, decision, result.effective, payment);
+    const { effective, tool } = result;
+    const state = this.#hashesStates ? stateHash(this.#env) : undefined;
+    this.#recorder.push(
+      before,
+      decision,
+      { effective, tool, ms, state, calls: this.#calls?.take() },
+      payment,
+    );
     if (result.tool !== undefined) this.#tally.tool(result.tool);
     if (this.#assignment?.phase === 'train') this.#samples.setReward(payment.reward);
     this.#show(result.observation);
@@ -417,8 +413,12 @@ export class Slot {
 
   #build(): Environment {
     const { definition, directories, settings } = this.#context;
-    this.#directory = directories?.open(this.#index);
-    return definition.create(settings.env.options, this.#directory);
+    const directory = directories?.open(this.#index);
+    this.#directory = directory;
+    if (definition.tools === undefined) return definition.create(settings.env.options, directory);
+    const calls = new CallRecorder();
+    this.#calls = calls;
+    return definition.create(settings.env.options, calls.resources(directory));
   }
 
   #renew(): void {
@@ -479,7 +479,7 @@ export class Slot {
       tools: this.#tally.tools(),
       stages: this.#tally.stages(wallMs),
     };
-    const body = this.#recorder.encode(this.#observation);
+    const body = this.#recorder.encode(this.#observation, this.#resetCalls);
     const tensors = trainable ? this.#samples.tensors() : null;
     this.#state = 'free';
     this.#assignment = null;

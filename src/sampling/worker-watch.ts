@@ -10,7 +10,8 @@ import type {
   WorkerWatchReport,
 } from '../protocol/worker.ts';
 import type { BatchTimes } from './inference-batch.ts';
-import type { Slot, WaitedStage } from './slot.ts';
+import type { Slot } from './slot.ts';
+import type { WaitedStage } from './slot-context.ts';
 import { SlotUsage } from './slot-usage.ts';
 import type { OpenFiles, TempDirectories } from './temp-directories.ts';
 

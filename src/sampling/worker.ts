@@ -9,6 +9,7 @@ import type { FromWorker, IdleCause, WorkerReport, WorkerSettings } from '../pro
 import { Arrivals } from './batch-cost.ts';
 import { BatchWindow, type Wait } from './batch-window.ts';
 import { InferenceBatch } from './inference-batch.ts';
+import { Likeliest } from './likeliest.ts';
 import { Lockstep } from './lockstep.ts';
 import { LoopClock } from './loop-clock.ts';
 import type { Measure } from './measure.ts';
@@ -160,7 +161,9 @@ export class SamplingWorker {
       worker.#slots.push(slot);
       worker.#free.push(slot, worker.#clock.now);
     }
-    worker.#running = worker.#run(new InferenceBatch(settings.policy, layout, wholeBlocks(worker.#capacity)));
+    const likeliest = new Likeliest(settings.record?.likeliest ?? 0, layout);
+    const rows = wholeBlocks(worker.#capacity);
+    worker.#running = worker.#run(new InferenceBatch(settings.policy, layout, rows, likeliest));
     return worker;
   }
 

@@ -32,7 +32,7 @@ beforeAll(async () => {
     config,
     `env: { name: ${JSON.stringify(module)} }
 sampling: { slots: 16, batchSteps: 256, stepTimeoutMs: 1000 }
-evaluation: { episodes: 0 }
+evaluation: { every: 1, episodes: 6 }
 knobs: { minibatch: 128 }
 hosts: [{ name: local, workers: 1 }]
 `,
@@ -51,6 +51,10 @@ const resultSchema = z.object({
   score: z.array(z.object({ of: z.string(), score: z.number() })),
 });
 
+const forkSchema = z.object({
+  outcomes: z.array(z.object({ steps: z.int().positive(), success: z.boolean() })),
+});
+
 describe('agentrl-lab replay', () => {
   it('does an episode again, from its id alone', async () => {
     writeEnvironment('');
@@ -65,8 +69,33 @@ describe('agentrl-lab replay', () => {
     writeEnvironment('');
     const { code, stdout } = await runCli(...runs, 'replay', '-is:void', '--sample', '30');
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^all +30 +30 +0 +0 +0 +100\.0%$/mu);
+    expect(stdout).toMatch(/^all +30 +30 +0 +0 +0 +0 +0 +100\.0%$/mu);
     expect(stdout).toMatch(/^host local +30 /mu);
+  });
+
+  it('lets the policy act again, and comes to the same where its weights are kept', async () => {
+    writeEnvironment('');
+    const { code, stdout } = await runCli(...runs, 'replay', 'phase:eval', '--mode', 'policy', '--json');
+    const { episodes, score } = resultSchema.parse(JSON.parse(stdout));
+    expect(episodes.map(({ verdict }) => verdict)).toEqual(episodes.map(() => 'identical'));
+    expect(score[0]).toMatchObject({ of: 'all', score: 1 });
+    expect(code).toBe(0);
+  });
+
+  it('goes on from a step in other ways', async () => {
+    writeEnvironment('');
+    const args = [...runs, 'fork', 'e3', '--step', '1', '--n', '5'];
+    const { code, stdout } = await runCli(...args);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^from step 1: what the policy draws instead of .+, then 5 continuations, policy v\d/mu,
+    );
+    expect(stdout).toMatch(/^\d of 5 succeeded/mu);
+    const { outcomes } = forkSchema.parse(JSON.parse((await runCli(...args, '--json')).stdout));
+    expect(outcomes).toHaveLength(5);
+    const refused = await runCli(...runs, 'fork', 'e3', '--step', '1', '--action', 'read nothing such');
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('was not on offer at step 1');
   });
 
   it('shows where an environment that was changed since has drifted', async () => {
@@ -76,7 +105,7 @@ describe('agentrl-lab replay', () => {
     const { episodes, score } = resultSchema.parse(JSON.parse(stdout));
     expect(episodes).toHaveLength(10);
     for (const { verdict, differences } of episodes) {
-      expect(verdict).toBe('drift');
+      expect(verdict).toBe('environment drift');
       expect(differences[0]).toMatchObject({ kind: 'observation', step: 2 });
       expect(differences[0]?.executed).toContain(' or else');
     }
@@ -93,7 +122,7 @@ describe('agentrl-lab replay', () => {
     writeEnvironment('process.exit(3)');
     const leaves = await runCli(...runs, 'replay', 'steps>0', '--sample', '4');
     expect(leaves.code).toBe(1);
-    expect(leaves.stdout).toMatch(/^all +4 +0 +0 +0 +4 +0\.0%$/mu);
+    expect(leaves.stdout).toMatch(/^all +4 +0 +0 +0 +0 +0 +4 +0\.0%$/mu);
     expect(leaves.stdout).toContain('the environment ended its process');
   });
 

@@ -7,13 +7,23 @@ import { createRandom } from '../../src/domain/random.ts';
 import { type Action, takesArgument } from '../../src/domain/space.ts';
 import type { Execution, ExecutionRequest } from '../../src/protocol/replay.ts';
 import { type Comparison, compareExecutions } from '../../src/replay/compare.ts';
-import { executeActions } from '../../src/replay/execute.ts';
+import { executeEpisode } from '../../src/replay/execute.ts';
 
 const TASK = { env: 'workbench', family: 'ordered', split: 'train', index: 3 } as const;
 
 function request(actions: readonly Action[]): ExecutionRequest {
   const env = { name: 'workbench', options: {} };
-  return { env, task: TASK, seed: 7, actions: [...actions], rewards: DEFAULT_REWARDS, stepTimeoutMs: 200 };
+  return {
+    env,
+    task: TASK,
+    seed: 7,
+    actions: [...actions],
+    acting: null,
+    calls: [],
+    liveTools: false,
+    rewards: DEFAULT_REWARDS,
+    stepTimeoutMs: 200,
+  };
 }
 
 /** What an agent that does anything legal did: a run of the environment that chooses as it goes. */
@@ -21,10 +31,10 @@ async function recorded(steps: number): Promise<Execution> {
   const random = createRandom(3);
   const actions: Action[] = [];
   for (let step = 0; step < steps; step++) {
-    const soFar = await executeActions(workbench, request(actions));
+    const soFar = await executeEpisode(workbench, request(actions));
     if (soFar.end?.terminated === true) break;
     // The offer after these actions is in the observation before the next one: ask with one more.
-    const probe = await executeActions(workbench, request([...actions, { type: 'noop', argument: null }]));
+    const probe = await executeEpisode(workbench, request([...actions, { type: 'noop', argument: null }]));
     const { candidates = [] } = probe.steps.at(-1) ?? {};
     const arguable = candidates.filter(({ type }) => takesArgument(type));
     const pick = arguable[random.integer(Math.max(1, arguable.length))];
@@ -32,7 +42,7 @@ async function recorded(steps: number): Promise<Execution> {
       pick === undefined ? { type: 'noop', argument: null } : { type: pick.type, argument: pick.text },
     );
   }
-  return await executeActions(workbench, request(actions));
+  return await executeEpisode(workbench, request(actions));
 }
 
 /** The Workbench with its answers changed from step `from` on. */
@@ -63,7 +73,7 @@ function altered(
 async function replayed(change: Parameters<typeof altered>[0]): Promise<Comparison> {
   const record = await recorded(8);
   const actions = record.steps.map(({ action }) => action);
-  return compareExecutions(record, await executeActions(altered(change), request(actions)));
+  return compareExecutions(record, await executeEpisode(altered(change), request(actions)));
 }
 
 function withLine(result: StepResult, row: number, change: (line: string) => string): StepResult {
@@ -75,13 +85,14 @@ describe('an episode that is done again', () => {
   it('comes out the same, state and all', async () => {
     const record = await recorded(8);
     expect(record.steps).toHaveLength(8);
-    const again = await executeActions(workbench, request(record.steps.map(({ action }) => action)));
+    const again = await executeEpisode(workbench, request(record.steps.map(({ action }) => action)));
     expect(again).toEqual(record);
-    expect(again.stateHash).toMatch(/^[0-9a-f]{64}$/u);
+    expect(again.steps.every(({ state }) => /^[0-9a-f]{16}$/u.test(state ?? ''))).toBe(true);
     expect(compareExecutions(record, again)).toEqual({
       verdict: 'identical',
       reason: 'the same, in 8 steps',
       differences: [],
+      notes: [],
     });
   });
 
@@ -89,7 +100,7 @@ describe('an episode that is done again', () => {
     const { verdict, reason, differences } = await replayed((result, step) =>
       step >= 3 ? withLine(result, 0, (line) => `${line} twice`) : result,
     );
-    expect(verdict).toBe('drift');
+    expect(verdict).toBe('environment drift');
     expect(reason).toMatch(/^observation at step 4: "(.*)" became "\1 twice"$/u);
     expect(differences[0]?.step).toBe(4);
     // Every later observation differs too, the last one included.
@@ -112,8 +123,8 @@ describe('an episode that is done again', () => {
       compareExecutions(at(before), at(after)).verdict;
     expect(verdict('done at 12:03:44 in 31 ms', 'done at 09:00:01 in 2.5 ms')).toBe('cosmetic');
     expect(verdict('saved 2026-11-30', 'saved 2026-12-01')).toBe('cosmetic');
-    expect(verdict('3 files', '4 files')).toBe('drift');
-    expect(verdict('one line', 'another line')).toBe('drift');
+    expect(verdict('3 files', '4 files')).toBe('environment drift');
+    expect(verdict('one line', 'another line')).toBe('environment drift');
   });
 
   it('says what matters before what does not, though it comes later', async () => {
@@ -121,7 +132,7 @@ describe('an episode that is done again', () => {
       const blank = withLine(result, 0, (line) => `${line} `);
       return step === 5 ? { ...blank, effective: !blank.effective } : blank;
     });
-    expect(verdict).toBe('drift');
+    expect(verdict).toBe('environment drift');
     expect(reason).toMatch(/^effect at step 5: (?:an|no) effect became (?:an|no) effect$/u);
   });
 
@@ -129,7 +140,7 @@ describe('an episode that is done again', () => {
     const { verdict, differences } = await replayed((result, step) =>
       step === 2 ? { ...result, components: { ...result.components, progress: 5 } } : result,
     );
-    expect(verdict).toBe('drift');
+    expect(verdict).toBe('environment drift');
     expect(differences.map(({ kind }) => kind)).toEqual(['reward']);
     expect(differences[0]?.executed).toMatch(/progress/u);
   });
@@ -147,7 +158,7 @@ describe('an episode that is done again', () => {
     const { verdict, reason } = await replayed((result, step) =>
       step === 4 ? { ...result, terminated: true, success: true, failure: null } : result,
     );
-    expect(verdict).toBe('drift');
+    expect(verdict).toBe('environment drift');
     expect(reason).toBe('length at step 5: 8 steps became the end after 4');
   });
 
@@ -174,7 +185,7 @@ describe('an episode that is done again', () => {
     expect(hangs.reason).toBe(
       'the environment failed in step at step 2: no answer from the environment within 200 ms',
     );
-    const lost = await executeActions(workbench, { ...request([]), task: { ...TASK, family: 'none' } });
+    const lost = await executeEpisode(workbench, { ...request([]), task: { ...TASK, family: 'none' } });
     expect(lost.broken?.stage).toBe('task');
   });
 
@@ -183,7 +194,7 @@ describe('an episode that is done again', () => {
     const actions = record.steps.map(({ action }) => action);
     const comparison = compareExecutions(
       { ...record, end: null },
-      await executeActions(workbench, request(actions)),
+      await executeEpisode(workbench, request(actions)),
     );
     expect(comparison.reason).toBe('the same as far as it is recorded, in 4 steps');
   });

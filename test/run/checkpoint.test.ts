@@ -9,6 +9,7 @@ import {
   loadCheckpoint,
   writeCheckpoint,
 } from '../../src/run/checkpoint.ts';
+import { keepPolicy, listPolicies } from '../../src/run/policy-shelf.ts';
 
 let directory: string;
 beforeEach(() => {
@@ -56,6 +57,18 @@ describe('checkpoints', () => {
       weights: [20, 1, 2, 3],
       optimiser: [9, 9, 9, 9, 9, 9, 9, 20],
     });
+  });
+
+  it('have a policy whose weights can be taken alone', () => {
+    write(20);
+    write(40);
+    keepPolicy(directory, 30, new Uint8Array([7]), 5);
+    const kept = listPolicies(directory).map(({ version, load }) => [version, [...load()]]);
+    expect(kept).toEqual([
+      [40, [40, 1, 2, 3]],
+      [30, [7]],
+      [20, [20, 1, 2, 3]],
+    ]);
   });
 
   it('only the newest are kept', () => {

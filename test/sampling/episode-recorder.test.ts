@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { type EpisodeBody, episodeBodySchema, resolveLines } from '../../src/domain/episode.ts';
 import { ACTION_TYPES, ARGUMENT_TYPES, type Observation } from '../../src/domain/space.ts';
 import type { Payment } from '../../src/rewards/aggregator.ts';
-import { type Decision, EpisodeRecorder } from '../../src/sampling/episode-recorder.ts';
+import { type Decision, EpisodeRecorder, type Outcome } from '../../src/sampling/episode-recorder.ts';
 
 interface Step {
   readonly observation: Observation;
   readonly decision: Decision;
-  readonly effective: boolean;
+  readonly outcome: Outcome;
   readonly payment: Payment;
 }
 
@@ -32,8 +32,33 @@ const step = fc.record<Step>({
     value: number,
     entropy: number,
     policyVersion: fc.nat(),
+    likeliest: fc.option(
+      fc
+        .array(fc.tuple(fc.integer({ min: -6, max: 30 }), fc.double({ min: 0, max: 1, noNaN: true })), {
+          minLength: 1,
+          maxLength: 3,
+        })
+        .map((pairs) => pairs.flat()),
+      { nil: undefined },
+    ),
   }),
-  effective: fc.boolean(),
+  outcome: fc.record(
+    {
+      effective: fc.boolean(),
+      tool: fc.record(
+        {
+          name: text,
+          ok: fc.boolean(),
+          ms: fc.double({ min: 0, max: 1e6, noNaN: true }),
+          attempts: fc.integer({ min: 1, max: 9 }),
+        },
+        { requiredKeys: ['name', 'ok'] },
+      ),
+      ms: fc.nat(),
+      state: fc.constantFrom('0123456789abcdef', 'fedcba9876543210'),
+    },
+    { requiredKeys: ['effective'] },
+  ),
   payment: fc.record({
     reward: number,
     parts: fc.array(fc.record({ name: text, raw: number, weighted: number, paid: number }), { maxLength: 2 }),
@@ -42,13 +67,23 @@ const step = fc.record<Step>({
 
 function record(recorder: EpisodeRecorder, steps: readonly Step[], final: Observation | null): EpisodeBody {
   recorder.clear();
-  for (const { observation, decision, effective, payment } of steps)
-    recorder.push(observation, decision, effective, payment);
+  for (const { observation, decision, outcome, payment } of steps)
+    recorder.push(observation, decision, outcome, payment);
   return episodeBodySchema.parse(JSON.parse(Buffer.from(recorder.encode(final)).toString('utf8')));
 }
 
 /** Six decimals; JSON has no negative zero. */
 const rounded = (value: number): number => Math.round(value * 1e6) / 1e6 + 0;
+
+function inPairs(flat: readonly number[]): [number, number][] {
+  return flat.flatMap((which, i): [number, number][] =>
+    i % 2 === 0 ? [[which, rounded(flat[i + 1] ?? 0)]] : [],
+  );
+}
+
+function roundedTool(tool: NonNullable<Outcome['tool']>): NonNullable<Outcome['tool']> {
+  return tool.ms === undefined ? tool : { ...tool, ms: rounded(tool.ms) };
+}
 
 test('a body holds every step as it was, its lines once each, whatever was recorded before', () => {
   const recorder = new EpisodeRecorder();
@@ -65,7 +100,7 @@ test('a body holds every step as it was, its lines once each, whatever was recor
         candidates: body.candidateSets[each.candidates],
       }));
       expect(seen).toEqual(
-        steps.map(({ observation, decision, effective, payment }) => ({
+        steps.map(({ observation, decision, outcome, payment }) => ({
           observation: observation.lines,
           candidates: observation.candidates,
           action: decision.action,
@@ -73,9 +108,13 @@ test('a body holds every step as it was, its lines once each, whatever was recor
           value: rounded(decision.value),
           entropy: rounded(decision.entropy),
           policyVersion: decision.policyVersion,
-          effective,
+          effective: outcome.effective,
           reward: rounded(payment.reward),
           parts: payment.parts.map((part) => JSON.parse(JSON.stringify(part))),
+          ...(decision.likeliest === undefined ? {} : { likeliest: inPairs(decision.likeliest) }),
+          ...(outcome.tool === undefined ? {} : { tool: roundedTool(outcome.tool) }),
+          ...(outcome.ms === undefined ? {} : { ms: outcome.ms }),
+          ...(outcome.state === undefined ? {} : { state: outcome.state }),
         })),
       );
     }),
@@ -94,9 +133,9 @@ test('lines that an environment changes in an array of its own are seen', () => 
     policyVersion: 1,
   } as const;
   const payment = { reward: 0, parts: [] };
-  recorder.push({ lines, legal: ['noop'], candidates: [] }, decision, true, payment);
+  recorder.push({ lines, legal: ['noop'], candidates: [] }, decision, { effective: true }, payment);
   lines[1] = 'two';
-  recorder.push({ lines, legal: ['noop'], candidates: [] }, decision, true, payment);
+  recorder.push({ lines, legal: ['noop'], candidates: [] }, decision, { effective: true }, payment);
   const body = episodeBodySchema.parse(JSON.parse(Buffer.from(recorder.encode(null)).toString('utf8')));
   expect(body.steps.map((each) => resolveLines(body, each.observation))).toEqual([
     ['task', 'one'],
@@ -118,7 +157,7 @@ test('steps of any length fit', () => {
         entropy: 0,
         policyVersion: 1,
       },
-      effective: true,
+      outcome: { effective: true },
       payment: { reward: 0, parts: [] },
     }),
   );

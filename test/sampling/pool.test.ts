@@ -225,6 +225,11 @@ describe('what was sent', () => {
   });
 });
 
+/** How long a step was waited for is no two times the same. */
+function timeless({ bodies }: Outcome): string[] {
+  return bodies.map((body) => body.replaceAll(/,"ms":\d+/gu, ''));
+}
+
 describe('batches', () => {
   const batch = { minRows: 1, minWindowMs: 0, maxWindowMs: 0 };
   const trial: Trial = { options: { latencyMs: 24, jitter: 1 }, family: 'turns', episodes: 64 };
@@ -255,6 +260,6 @@ describe('batches', () => {
       await sample({ ...trial, settings: { batch } }),
       await sample({ ...trial, settings: { batch: wide, slice: 7 } }),
     ];
-    expect(window.bodies.filter((body, index) => body !== never.bodies[index])).toEqual([]);
+    expect(timeless(window)).toEqual(timeless(never));
   });
 });

@@ -97,7 +97,7 @@ describe('an episode that is done again', () => {
     reexecute = async (_run, id) => {
       const stored = session.run?.reader?.episode(id);
       if (stored === undefined) throw new Error('no reader');
-      return { ...recordedExecution(stored), broken: null, stateHash: null, envVersion: '1' };
+      return { ...recordedExecution(stored), broken: null, calls: [], envVersion: '1' };
     };
     press('x');
     await until(() => session.screen === 'diff');
@@ -113,11 +113,11 @@ describe('an episode that is done again', () => {
       if (stored === undefined) throw new Error('no reader');
       const recorded = recordedExecution(stored);
       const finalLines = ['something else happened'];
-      return { ...recorded, finalLines, broken: null, stateHash: null, envVersion: '1' };
+      return { ...recorded, finalLines, broken: null, calls: [], envVersion: '1' };
     };
     press('x');
     await until(() => session.screen === 'diff');
-    expect(screen()[1]).toMatch(/^ drift {2}observation at step \d+/u);
+    expect(screen()[1]).toMatch(/^ environment drift {2}observation at step \d+/u);
     expect(session.diff?.rows[session.diff.cursor.selected]?.same).toBe(false);
     expect(screen(PLAIN).join('\n')).toMatch(/\{\+something else happened\+\}/u);
     press('v');

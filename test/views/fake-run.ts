@@ -313,6 +313,7 @@ export class FakeRun {
       runsDirectory: this.runsDirectory,
       startRun: async () => 'demo-1',
       reexecute: async () => await Promise.reject(new Error('not in this test')),
+      fork: async () => await Promise.reject(new Error('not in this test')),
     };
   }
 

@@ -24,7 +24,9 @@ const GUTTER = 9;
 const VERDICT_TONES: Readonly<Record<Verdict, Tone>> = {
   identical: 'good',
   cosmetic: 'accent',
-  drift: 'bad',
+  'environment drift': 'bad',
+  'tool drift': 'bad',
+  'policy drift': 'bad',
   broken: 'loud',
 };
 

@@ -59,6 +59,7 @@ const FOOTERS: Readonly<Record<Screen, readonly ActionName[]>> = {
     'filter',
     'diff',
     'reexecute',
+    'fork',
     'mark',
     'pause',
   ],
@@ -66,6 +67,7 @@ const FOOTERS: Readonly<Record<Screen, readonly ActionName[]>> = {
   help: ['back', 'down', 'up'],
   confirm: ['accept', 'focus', 'back'],
   filter: ['accept', 'cancel', 'nextSuggestion'],
+  fork: ['leaveFork', 'goOn', 'nextChoice', 'previousChoice'],
   palette: ['accept', 'cancel', 'nextCommand', 'previousCommand'],
 };
 

@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { formatAction } from '../../src/domain/space.ts';
+import type { Fork, ForkPlan } from '../../src/replay/fork.ts';
+import { pressKey } from '../../views/actions.ts';
+import { lineWidth } from '../../views/line.ts';
+import { drawScreen } from '../../views/screen.ts';
+import { Session } from '../../views/session.ts';
+import { FakeRun } from './fake-run.ts';
+import { BRAILLE, PLAIN, textOf } from './looks.ts';
+
+let fake: FakeRun;
+let session: Session;
+let asked: ForkPlan[];
+let answer: (plan: ForkPlan) => Promise<Fork>;
+
+beforeEach(async () => {
+  fake = await FakeRun.start({ iterations: 2, episodes: 20 });
+  asked = [];
+  answer = async (plan) => await Promise.resolve(forkFrom(plan));
+  session = new Session({
+    ...fake.sessionOptions,
+    fork: async (_run, _episode, plan) => {
+      asked.push(plan);
+      return await answer(plan);
+    },
+  });
+  session.open('demo-1');
+  session.resize({ columns: 100, rows: 30 });
+  await until(() => session.client !== null && session.list.view.rows.length > 0);
+  press('enter', 'F');
+});
+
+afterEach(async () => {
+  session.close();
+  await fake.remove();
+});
+
+function forkFrom(plan: ForkPlan): Fork {
+  return {
+    plan,
+    was: { type: 'noop', argument: null },
+    original: { success: false, failure: 'max_steps', reward: 0.5, steps: 30 },
+    versions: [7],
+    outcomes: [{ success: true, failure: null, reward: 1.2, steps: 6 }],
+    successShare: 1,
+    reward: [1, 1, 1.2, 1.2, 1.2],
+    steps: [6, 6, 6, 6, 6],
+    failures: [],
+    brokenBy: null,
+    drift: null,
+  };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+function press(...keys: string[]): void {
+  for (const key of keys) pressKey(session, key, BRAILLE);
+}
+
+function screen(): string[] {
+  return textOf(drawScreen(session, BRAILLE)).map((line) => line.trimEnd());
+}
+
+describe('F on a step of a replay', () => {
+  it('asks what is done instead: what the policy draws, or any of what was on offer', () => {
+    const episode = session.replay?.episode;
+    expect(screen()[0]).toMatch(new RegExp(`^fork ${episode?.summary.id} at step 1  `, 'u'));
+    expect(screen()[3]).toMatch(/what the policy draws$/u);
+    const was = episode?.body.steps[0]?.action;
+    expect(was).toBeDefined();
+    expect(screen().filter((line) => line.endsWith('as it was'))).toEqual([
+      expect.stringContaining(was === undefined ? '' : formatAction(was)),
+    ]);
+  });
+
+  it('does what is chosen, and shows how that ends', async () => {
+    press('down', 'down', 'k', 'enter');
+    const chosen = session.fork?.choices[1];
+    expect(asked).toEqual([{ step: 1, action: chosen?.action, version: null, count: 20 }]);
+    await until(() => session.fork?.busy === null);
+    const text = screen().join('\n');
+    expect(text).toContain(`from step 1: ${chosen?.text} instead of noop, then 1 continuations, policy v7`);
+    expect(text).toContain('1 of 1 succeeded');
+    press('enter');
+    expect(asked).toHaveLength(2);
+  });
+
+  it('says what it does meanwhile, does one thing at a time, and says why something could not be done', async () => {
+    const pending: { fail?: (error: Error) => void } = {};
+    answer = async () => await new Promise((_resolve, reject) => (pending.fail = reject));
+    press('enter', 'enter');
+    expect(screen().join('\n')).toContain('trying what the policy draws');
+    expect(asked).toHaveLength(1);
+    pending.fail?.(new Error('no weights of the policy are kept'));
+    await until(() => session.fork?.busy === null);
+    expect(screen().join('\n')).toContain('no weights of the policy are kept');
+  });
+
+  it('goes back to the replay', () => {
+    press('escape');
+    expect(session.fork).toBeNull();
+    expect(session.screen).toBe('replay');
+  });
+
+  it('has nothing to ask where there is no step', () => {
+    press('escape', 'G', 'F');
+    expect(session.fork).toBeNull();
+    expect(session.toast?.text).toContain('there is no step here');
+  });
+
+  it('fits every size', () => {
+    for (const size of [
+      { columns: 40, rows: 10 },
+      { columns: 80, rows: 24 },
+      { columns: 200, rows: 50 },
+    ]) {
+      session.resize(size);
+      for (const look of [BRAILLE, PLAIN]) {
+        const lines = drawScreen(session, look);
+        expect(lines).toHaveLength(size.rows);
+        expect(lines.every((line) => lineWidth(line) <= size.columns)).toBe(true);
+      }
+    }
+  });
+});

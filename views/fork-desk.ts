@@ -1,0 +1,68 @@
+import type { StepRecord } from '../src/domain/episode.ts';
+import { ACTION_TYPES, type Action, formatAction } from '../src/domain/space.ts';
+import { type Fork, forkLines, offeredActions } from '../src/replay/fork.ts';
+import type { StoredEpisode } from '../src/store/queries.ts';
+import { ListCursor } from './list-cursor.ts';
+
+/** Something that may be done in a step. */
+export interface ForkChoice {
+  /** Null: what the policy draws. */
+  readonly action: Action | null;
+  readonly text: string;
+  /** How likely the policy of that time held it, where the record says so. */
+  readonly probability: number | null;
+  /** It is what was done. */
+  readonly isRecorded: boolean;
+}
+
+/** What might be done instead at a step of an episode, and what came of trying. */
+export class ForkDesk {
+  readonly episode: StoredEpisode;
+  /** From 1. */
+  readonly step: number;
+  readonly choices: readonly ForkChoice[];
+  readonly cursor = new ListCursor();
+  /** What is being tried. */
+  busy: string | null = null;
+  /** Of the newest try. */
+  result: readonly string[] = [];
+
+  /** Throws for a step that the episode has not got. */
+  constructor(episode: StoredEpisode, step: number) {
+    const record = episode.body.steps[step - 1];
+    if (record === undefined) throw new Error('there is no step here to leave the episode at');
+    this.episode = episode;
+    this.step = step;
+    this.choices = [
+      { action: null, text: 'what the policy draws', probability: null, isRecorded: false },
+      ...offeredActions(episode, step).map((action, place) => choice(record, action, place)),
+    ];
+  }
+
+  get selected(): ForkChoice | null {
+    return this.choices[this.cursor.selected] ?? null;
+  }
+
+  done(fork: Fork): void {
+    this.busy = null;
+    this.result = forkLines(fork);
+  }
+
+  failed(problem: string): void {
+    this.busy = null;
+    this.result = [problem];
+  }
+}
+
+function choice(
+  { action, probability, likeliest = [] }: StepRecord,
+  other: Action,
+  place: number,
+): ForkChoice {
+  const text = formatAction(other);
+  const isRecorded = text === formatAction(action);
+  // As in the record: the place of a candidate, and below it the types that take no argument.
+  const which = other.argument === null ? -1 - ACTION_TYPES.indexOf(other.type) : place;
+  const known = likeliest.find(([each]) => each === which)?.[1] ?? null;
+  return { action: other, text, probability: isRecorded ? probability : known, isRecorded };
+}
