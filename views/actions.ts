@@ -1,6 +1,6 @@
 import { errorText } from '../src/domain/error.ts';
 import type { KnobName } from '../src/domain/knob.ts';
-import type { RunEvent } from '../src/domain/run.ts';
+import type { RunEvent, RunState } from '../src/domain/run.ts';
 import type { SavedFilters } from '../src/store/filter.ts';
 import { isSame } from './alarms.ts';
 import { diffEpisode, jump, markEpisode, reexecuteEpisode } from './diff-actions.ts';
@@ -40,12 +40,15 @@ function typeAt(session: Session, key: KeyName): void {
   return session.changed();
 }
 
+/** States from which the run is let go on. */
+const RESTING: ReadonlySet<RunState> = new Set(['paused', 'pausing', 'quiesced', 'stalled']);
+
 type Handler = (session: Session, look: Look) => void;
 
 const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   pause: (session) => {
     const state = session.run?.snapshot().manifest.state;
-    const resting = state === 'paused' || state === 'pausing' || state === 'stalled';
+    const resting = state !== undefined && RESTING.has(state);
     session.attempt(async () => {
       await (resting ? session.client?.resume() : session.client?.pause(false));
       return resting ? 'resuming' : 'pausing: episodes in flight are finished first';

@@ -5,6 +5,7 @@ import { writeCheckpoint } from './checkpoint.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Journal } from './journal.ts';
 import type { KnobKeeper } from './knob-keeper.ts';
+import type { Lifecycle } from './lifecycle.ts';
 import type { Progress } from './progress.ts';
 import type { TrainerLink } from './trainer-link.ts';
 
@@ -61,6 +62,15 @@ export class CheckpointKeeper {
     store.sync();
     journal.event('info', 'checkpoint', 'run', `wrote checkpoint ${name}`);
     return name;
+  }
+
+  /** Everything rests: it is quiesced once all of it is in one. `leftSteps` wait for a batch and cannot be. */
+  settle(life: Pick<Lifecycle, 'quiesced' | 'quiesceFailed'>, leftSteps: number): void {
+    try {
+      life.quiesced(this.write(), leftSteps);
+    } catch (thrown) {
+      life.quiesceFailed(errorText(thrown));
+    }
   }
 
   /** Writes one after every so many iterations. */
