@@ -16,6 +16,8 @@ import {
 import { type ControlRequest, controlReplySchema, type WorkerAction } from '../protocol/control.ts';
 import { readSocketLines } from '../protocol/lines.ts';
 
+export type { WorkerAction };
+
 /** A client of one live run. Every call fails with `run-not-live` once the run is gone. */
 export interface ControlClient {
   status(): Promise<RunStatus>;

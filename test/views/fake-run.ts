@@ -339,35 +339,24 @@ export class FakeRun {
 
   async #answer(request: ControlRequest): Promise<unknown> {
     if (request.command !== 'status') this.requests.push(request);
-    switch (request.command) {
-      case 'status':
-        return { ...this.status, knobs: this.knobs, undoable: this.#turns.at(-1) ?? null };
-      case 'pause':
-        this.status = { ...this.status, state: request.now ? 'paused' : 'pausing' };
-        return null;
-      case 'resume':
-        this.status = { ...this.status, state: 'running' };
-        return null;
-      case 'set':
-        return await this.#set(request.knobs, request.who);
-      case 'undo':
-        return this.#undo(request.who);
-      case 'preview':
-        await this.previewGate;
-        if (this.previewRefused !== null) throw new LabError('usage', { message: this.previewRefused });
-        return PREVIEW;
-      case 'workers':
-        return request.targets;
-      case 'add_worker':
-        return `worker 1@${request.host}`;
-      case 'slots':
-        return this.slots;
-      case 'schedule':
-      case 'stop':
-      case 'checkpoint':
-      case 'pin':
-        return null;
+    if (request.command === 'set') return await this.#set(request.knobs, request.who);
+    if (request.command === 'undo') return this.#undo(request.who);
+    if (request.command !== 'preview') return this.#answerRun(request);
+    await this.previewGate;
+    if (this.previewRefused !== null) throw new LabError('usage', { message: this.previewRefused });
+    return PREVIEW;
+  }
+
+  #answerRun(request: ControlRequest): unknown {
+    const { command } = request;
+    if (command === 'status') {
+      return { ...this.status, knobs: this.knobs, undoable: this.#turns.at(-1) ?? null };
     }
+    if (command === 'pause') this.status = { ...this.status, state: request.now ? 'paused' : 'pausing' };
+    if (command === 'resume') this.status = { ...this.status, state: 'running' };
+    if (command === 'workers') return request.targets;
+    if (command === 'add_worker') return `worker 1@${request.host}`;
+    return command === 'slots' ? this.slots : null;
   }
 
   async #set(knobs: Partial<KnobValues>, who: string): Promise<KnobChange[]> {

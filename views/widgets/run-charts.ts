@@ -2,6 +2,7 @@ import type { IterationMetrics } from '../../src/domain/run.ts';
 import { keysOf } from '../../src/domain/table.ts';
 import { ROLLED_BACK } from '../alarms.ts';
 import type { ChartView } from '../chart-view.ts';
+import { countUntil } from '../event-link.ts';
 import { formatBranchPoint, formatCount, formatNumber, formatRate, formatShare } from '../format.ts';
 import { SCHEDULE } from '../knob-desk.ts';
 import { type Line, seg, untrusted } from '../line.ts';
@@ -26,6 +27,8 @@ export function runCharts(whole: RunSnapshot, view: ChartView): ChartSpec[] {
       return overviewCharts(frame);
     case 'update':
       return updateCharts(frame);
+    case 'rewards':
+      return rewardCharts(frame);
     case 'families':
       return familyCharts(frame);
   }
@@ -132,6 +135,37 @@ function updateCharts({ run, view, shared }: Frame): ChartSpec[] {
       low: 0,
     },
   ];
+}
+
+/** Components in a chart: more curves than these cannot be told apart. */
+const COMPONENTS = 2;
+
+/** What episodes are paid for: each component's mean, those that move the reward most first; then what could not be paid at all. */
+function rewardCharts({ run, view, shared }: Frame): ChartSpec[] {
+  const newest = run.iterations.at(-1)?.components ?? {};
+  const size = (name: string): number => Math.abs(newest[name] ?? 0);
+  const names = keysOf(newest).toSorted((a, b) => size(b) - size(a) || a.localeCompare(b));
+  const ofComponent = (name: string, place: number): ChartSeries =>
+    ownCurve(run, view, ({ components }) => components[name] ?? null, {
+      ...(place === 0 ? {} : { ...SECOND, axis: 'left' }),
+      label: untrusted(name),
+    });
+  const pairs = Array.from({ length: CHARTS - 1 }, (_, pair) =>
+    names.slice(pair * COMPONENTS, (pair + 1) * COMPONENTS),
+  );
+  const charts = pairs.map((pair) => ({ title: 'paid', series: pair.map(ofComponent) }));
+  const shares = [
+    ownCurve(run, view, ({ voidShare }) => voidShare, { label: 'void', format: formatShare }),
+    ownCurve(run, view, ({ truncatedShare }) => truncatedShare, {
+      ...SECOND,
+      axis: 'left',
+      label: 'truncated',
+      format: formatShare,
+    }),
+  ];
+  return [...charts, { title: 'share', series: shares, low: 0 }].map(
+    (chart, place): ChartSpec => ({ ...shared, ...(place >= CHARTS / 2 ? spanOf(run, view) : {}), ...chart }),
+  );
 }
 
 /** Families of one chart: more curves than these cannot be told apart. */
@@ -262,30 +296,22 @@ function parentRows({ manifest, iterations, parentIterations }: RunSnapshot): re
   return parentIterations.filter(({ iteration }) => iteration >= from - margin && iteration <= to + margin);
 }
 
-/** Knobs turned by anybody but the schedule, which turns them all the time; updates that were rolled back. */
-function marksOf({ knobChanges, alarms, iterations }: RunSnapshot): ChartMark[] {
+/**
+ * What was done to the run or happened to its processes; knobs turned by anybody but the schedule, which turns them all the
+ * time; updates that were rolled back.
+ */
+function marksOf({ knobChanges, alarms, turns, iterations }: RunSnapshot): ChartMark[] {
   const knobs = knobChanges
     .filter(({ who }) => who !== SCHEDULE)
     .map(({ iteration }): ChartMark => ({ x: iteration, kind: 'knob' }));
   const last = iterations.at(-1)?.iteration ?? 0;
   // The update that was dropped has no row: the next one that was made has its place.
+  const at = (time: number): number => iterations[countUntil(iterations, time)]?.iteration ?? last;
   const rolledBack = alarms
     .filter(({ kind }) => kind === ROLLED_BACK)
-    .map(({ time }): ChartMark => {
-      return { x: iterations[countUntil(iterations, time)]?.iteration ?? last, kind: 'trouble' };
-    });
-  return [...knobs, ...rolledBack];
-}
-
-/** How many rows were made until `time`, in ms; they are in order. Halving: a chart is drawn at every key. */
-function countUntil(rows: readonly IterationMetrics[], time: number): number {
-  let [from, to] = [0, rows.length];
-  while (from < to) {
-    const middle = Math.floor((from + to) / 2);
-    if ((rows[middle]?.time ?? 0) > time) to = middle;
-    else from = middle + 1;
-  }
-  return from;
+    .map(({ time }): ChartMark => ({ x: at(time), kind: 'trouble' }));
+  const events = turns.map(({ time }): ChartMark => ({ x: at(time), kind: 'event' }));
+  return [...events, ...knobs, ...rolledBack];
 }
 
 /** The notation of filters: `iter:1..47` finds the episodes of the chart. */
