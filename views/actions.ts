@@ -1,11 +1,13 @@
 import { errorText } from '../src/domain/error.ts';
 import type { KnobName } from '../src/domain/knob.ts';
-import type { RunEvent } from '../src/domain/run.ts';
+import type { RunEvent, RunState } from '../src/domain/run.ts';
 import type { SavedFilters } from '../src/store/filter.ts';
 import { eventFilter, hasEpisodes, isSame } from './alarms.ts';
 import { diffEpisode, jump, markEpisode, reexecuteEpisode } from './diff-actions.ts';
+import { openEvent } from './event-actions.ts';
 import { closeLine, lineKind, openLine, suggest, typeInLine } from './filter-actions.ts';
 import { FORK_HANDLERS } from './fork-actions.ts';
+import { ASKS, askToAdd, askWorkers, foldRow, sortTree, undrain } from './hosts-actions.ts';
 import { type ActionName, actionOf, disabledReason, keyText } from './keymap.ts';
 import type { KeyName } from './keys.ts';
 import { isTooSmall } from './layout.ts';
@@ -41,12 +43,15 @@ function typeAt(session: Session, key: KeyName): void {
   return session.changed();
 }
 
+/** States from which the run is let go on. */
+const RESTING: ReadonlySet<RunState> = new Set(['paused', 'pausing', 'quiesced', 'stalled']);
+
 type Handler = (session: Session, look: Look) => void;
 
 const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   pause: (session) => {
     const state = session.run?.snapshot().manifest.state;
-    const resting = state === 'paused' || state === 'pausing' || state === 'stalled';
+    const resting = state !== undefined && RESTING.has(state);
     session.attempt(async () => {
       await (resting ? session.client?.resume() : session.client?.pause(false));
       return resting ? 'resuming' : 'pausing: episodes in flight are finished first';
@@ -57,6 +62,20 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
       await session.client?.pause(true);
       return 'paused: every environment stays where it is';
     }),
+  quiesce: (session) =>
+    session.attempt(async () => {
+      await session.client?.quiesce();
+      return 'coming to rest: nothing in flight, and all of it in a checkpoint';
+    }),
+  unfold: (session) => foldRow(session, true),
+  fold: (session) => foldRow(session, false),
+  sortTree,
+  drain: (session) => askWorkers(session, ASKS.drain),
+  undrain,
+  restart: (session) => askWorkers(session, ASKS.restart),
+  restartNow: (session) => askWorkers(session, ASKS.restartNow),
+  addWorker: askToAdd,
+  removeWorker: (session) => askWorkers(session, ASKS.remove),
   clipDown: (session) => turnKnob(session, 'clip', -1),
   clipUp: (session) => turnKnob(session, 'clip', 1),
   klDown: (session) => turnKnob(session, 'kl', -1),
@@ -98,7 +117,8 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   last: (session, look) => moveToEnd(session, 'last', look),
   open: (session) => {
     if (session.screen === 'runs') openRun(session);
-    else if (session.screen === 'events') openEvent(session);
+    else if (session.screen === 'events') openEvent(session, { showEpisode, showEpisodesOf });
+    else if (session.screen === 'hosts') foldRow(session, null);
     else openEpisode(session, 0);
   },
   nextEpisode: (session) => openEpisode(session, 1),
@@ -117,6 +137,7 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   },
   episodes: (session) => toggle(session, 'episodes'),
   bench: (session) => session.goTo('overview'),
+  hosts: (session) => toggle(session, 'hosts'),
   pipeline: (session) => {
     session.pipelineScroll = 0;
     toggle(session, 'pipeline');
@@ -170,7 +191,7 @@ function withSpan(session: Session, act: (span: readonly [number, number]) => vo
   if (run !== undefined) act(iterationSpan(run));
 }
 
-function toggle(session: Session, screen: 'episodes' | 'pipeline' | 'events'): void {
+function toggle(session: Session, screen: 'episodes' | 'hosts' | 'pipeline' | 'events'): void {
   if (session.screen === screen) session.goBack();
   else session.goTo(screen);
 }
@@ -209,25 +230,6 @@ function showEpisodesOf(session: Session, event: RunEvent, filter: string): void
     session.say(event.message);
   } catch (thrown) {
     session.say(problemText(thrown), 'bad');
-  }
-}
-
-/** An id of an episode in a text, as in "e120". */
-const EPISODE_ID = /\be[1-9]\d*\b/u;
-
-/** Goes to what the event is about: its episodes, the processes, or the charts. */
-function openEvent(session: Session): void {
-  const event = session.events.selected;
-  if (event === null) return;
-  const id = EPISODE_ID.exec(event.message)?.[0];
-  const filter = eventFilter(event);
-  if (filter !== null) {
-    session.goTo('overview');
-    showEpisodesOf(session, event, filter);
-  } else if (id !== undefined) {
-    showEpisode(session, id);
-  } else {
-    session.goTo(/^(?:worker|trainer)/u.test(event.subject) ? 'pipeline' : 'overview');
   }
 }
 

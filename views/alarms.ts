@@ -30,9 +30,29 @@ export function trainerFellBack(alarms: readonly RunEvent[]): boolean {
   return news?.level === 'warning';
 }
 
+/** What was done to a run or happened to its processes, and may show in its curves. */
+const TURNS: ReadonlySet<string> = new Set(
+  'run-started pause resume quiesced stall void-episodes drain undrain restart remove worker-added worker-died trainer-died'.split(
+    ' ',
+  ),
+);
+
+/** The turns with those among `events` that are newer, as `addAlarms`. */
+export function addTurns(turns: readonly RunEvent[], events: readonly RunEvent[]): readonly RunEvent[] {
+  return addNewer(turns, events, ({ kind }) => TURNS.has(kind));
+}
+
 /** The alarms with those among `events` that are newer; all newest first. The same array when there are none. */
 export function addAlarms(alarms: readonly RunEvent[], events: readonly RunEvent[]): readonly RunEvent[] {
-  const found = events.filter(isAlarm);
+  return addNewer(alarms, events, isAlarm);
+}
+
+function addNewer(
+  alarms: readonly RunEvent[],
+  events: readonly RunEvent[],
+  isWanted: (event: RunEvent) => boolean,
+): readonly RunEvent[] {
+  const found = events.filter(isWanted);
   const known = alarms[0] === undefined ? -1 : found.findIndex((event) => isSame(event, alarms[0]));
   const fresh = known < 0 ? found : found.slice(0, known);
   return fresh.length === 0 ? alarms : [...fresh, ...alarms].slice(0, KEPT);

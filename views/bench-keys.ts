@@ -86,7 +86,8 @@ export const CHART_KEYS = {
     keys: ['c'],
     screens: ['overview'],
     label: 'charts',
-    description: 'other charts: the run, the update (losses, entropy, staleness), success by family',
+    description:
+      'other charts: the run, the update (losses, entropy, staleness), reward by component, success by family',
     disabled: needsRun,
   },
   cursorLeft: {

@@ -1,5 +1,5 @@
 /** What the charts show. */
-export const CHART_PAGES = ['run', 'update', 'families'] as const;
+export const CHART_PAGES = ['run', 'update', 'rewards', 'families'] as const;
 export type ChartPage = (typeof CHART_PAGES)[number];
 
 /** Weights of the past in the running mean: none, light, heavy. */
@@ -65,6 +65,12 @@ export class ChartView {
     if (this.#window === null) return;
     const [from, to] = this.#window;
     this.#place(from + direction * Math.max(1, Math.round((to - from) / PAN)), to - from, all);
+  }
+
+  /** Puts the cursor on an iteration, of the whole run. */
+  readAt(iteration: number): void {
+    this.#window = null;
+    this.#cursor = iteration;
   }
 
   /** Moves the cursor by iterations; past the newest it is gone. The window goes with it. */

@@ -47,7 +47,10 @@ export class EventLog {
     this.cursor.move(moved < 0 ? 0 : moved - this.cursor.selected, this.#shown.length, height);
   }
 
-  /** Shows the events that hold every word, in any of their fields, and none that begins with `-`. */
+  /**
+   * Shows the events that hold every word, in any of their fields, and none that begins with `-`. `level:`, `kind:`, `about:` and
+   * `who:` before a word look into that field alone.
+   */
   filterBy(text: string): void {
     this.#filter = text.trim();
     this.cursor.reset();
@@ -82,13 +85,31 @@ function newest(reader: Pick<RunReader, 'events'>, before: readonly RunEvent[]):
   return fresh < 0 ? reader.events(MOST) : [...look.slice(0, fresh), ...before].slice(0, MOST);
 }
 
-function matches({ level, kind, subject, message, episodes }: RunEvent, words: readonly string[]): boolean {
-  const text = [level, kind, subject, message, ...episodes].join(' ').toLowerCase();
-  return words.every((word) => (word.startsWith('-') ? !text.includes(word.slice(1)) : text.includes(word)));
+/** The fields that a term can name. */
+const FIELDS: Readonly<Record<string, (event: RunEvent) => string>> = {
+  level: ({ level }) => level,
+  kind: ({ kind }) => kind,
+  about: ({ subject }) => subject,
+  who: ({ who }) => who ?? '',
+};
+
+function matches(event: RunEvent, words: readonly string[]): boolean {
+  return words.every((word) => (word.startsWith('-') ? !holds(event, word.slice(1)) : holds(event, word)));
+}
+
+function holds(event: RunEvent, word: string): boolean {
+  const colon = word.indexOf(':');
+  const field = colon < 0 ? undefined : FIELDS[word.slice(0, colon)];
+  if (field !== undefined)
+    return field(event)
+      .toLowerCase()
+      .includes(word.slice(colon + 1));
+  const { level, kind, subject, message, episodes, who } = event;
+  return [level, kind, subject, message, ...episodes, who ?? ''].join(' ').toLowerCase().includes(word);
 }
 
 function knobEvent({ time, who, knob, from, to, iteration, minibatch, undo }: KnobChange): RunEvent {
   const what = `${knob} ${from} → ${to}`;
   const message = `${undo ? 'undone: ' : ''}${what} from iteration ${iteration}, minibatch ${minibatch}`;
-  return { time, level: 'info', kind: 'knob', subject: who, message, episodes: [] };
+  return { time, level: 'info', kind: 'knob', subject: who, message, episodes: [], who };
 }

@@ -9,6 +9,7 @@ export const SCREENS = [
   'overview',
   'knob',
   'episodes',
+  'hosts',
   'pipeline',
   'events',
   'diff',

@@ -1,6 +1,7 @@
 import { keysOf } from '../src/domain/table.ts';
 import { CHART_KEYS, KNOB_KEYS } from './bench-keys.ts';
 import { FORK_KEYS } from './fork-keys.ts';
+import { HOST_KEYS } from './hosts-keys.ts';
 import {
   type KeyBinding,
   type KeyContext,
@@ -14,6 +15,7 @@ import type { KeyName } from './keys.ts';
 const LISTS: readonly Screen[] = [
   'overview',
   'episodes',
+  'hosts',
   'pipeline',
   'events',
   'diff',
@@ -22,7 +24,9 @@ const LISTS: readonly Screen[] = [
   'help',
 ];
 /** The screens under everything else. */
-const MAIN: readonly Screen[] = ['overview', 'episodes', 'pipeline', 'events', 'diff', 'runs', 'replay'];
+const MAIN: readonly Screen[] = LISTS.filter((screen) => screen !== 'help');
+/** Where the run can be paused. */
+const PAUSING: readonly Screen[] = MAIN.filter((screen) => screen !== 'runs' && screen !== 'diff');
 
 function needsCompletion({ completes }: KeyContext): string | null {
   return completes ? null : 'nothing can be suggested here';
@@ -32,16 +36,23 @@ function needsCompletion({ completes }: KeyContext): string | null {
 export const KEYMAP = {
   pause: {
     keys: ['space'],
-    screens: ['overview', 'episodes', 'pipeline', 'events', 'replay'],
+    screens: PAUSING,
     label: 'pause/resume',
     description: 'pause (episodes in flight are finished first), or resume',
     disabled: needsLiveRun,
   },
   pauseNow: {
     keys: ['P'],
-    screens: ['overview', 'episodes', 'pipeline', 'events', 'replay'],
+    screens: PAUSING,
     label: 'pause now',
     description: 'pause at once: every environment stays where it is',
+    disabled: needsLiveRun,
+  },
+  quiesce: {
+    keys: ['Q'],
+    screens: PAUSING,
+    label: 'quiesce',
+    description: 'pause with nothing in flight and all of it in a checkpoint: safe to move or upgrade',
     disabled: needsLiveRun,
   },
   ...KNOB_KEYS,
@@ -100,9 +111,9 @@ export const KEYMAP = {
   last: { keys: ['G', 'end'], screens: LISTS, label: 'last', description: 'last row, or last step' },
   open: {
     keys: ['enter'],
-    screens: ['overview', 'episodes', 'events', 'runs'],
+    screens: ['overview', 'episodes', 'hosts', 'events', 'runs'],
     label: 'open',
-    description: 'replay the episode; go to what the event is about; open or start the run',
+    description: 'replay the episode; go to what the event is about; unfold; open or start the run',
     disabled: (context) => (context.rows === 0 ? 'there is nothing to open yet' : null),
   },
   notableNext: {
@@ -142,6 +153,7 @@ export const KEYMAP = {
     description: 'previous episode of the filtered list (newer)',
   },
   ...CHART_KEYS,
+  ...HOST_KEYS,
   mark: {
     keys: ['m'],
     screens: ['overview', 'episodes', 'replay'],
@@ -191,7 +203,7 @@ export const KEYMAP = {
   },
   back: {
     keys: ['escape', 'q'],
-    screens: ['episodes', 'pipeline', 'events', 'diff', 'replay', 'help', 'confirm'],
+    screens: ['episodes', 'hosts', 'pipeline', 'events', 'diff', 'replay', 'help', 'confirm'],
     label: 'back',
     description: 'back to where you came from; with a filter on the events or episodes, clear it first',
   },
@@ -219,6 +231,14 @@ export const KEYMAP = {
     screens: MAIN,
     label: 'episodes',
     description: 'the episodes over the whole screen, and on a wide one how they are distributed',
+    disabled: needsRun,
+  },
+  hosts: {
+    keys: ['6'],
+    screens: MAIN,
+    label: 'hosts',
+    description:
+      'hosts, their processes and slots, with what each uses; drain, restart, add workers; and back',
     disabled: needsRun,
   },
   pipeline: {

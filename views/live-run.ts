@@ -16,7 +16,7 @@ import { type ControlClient, connectControl } from '../src/run/control-client.ts
 import { type EpisodeSearch, openEpisodeSearch } from '../src/store/episode-search.ts';
 import { openRunReader, type RunReader } from '../src/store/queries.ts';
 import { isRunLive, type RunPaths, readManifest, runPaths } from '../src/store/run-directory.ts';
-import { addAlarms } from './alarms.ts';
+import { addAlarms, addTurns } from './alarms.ts';
 import { IterationHistory } from './iteration-history.ts';
 import { SCHEDULE } from './knob-desk.ts';
 import { ParentCurve } from './parent-curve.ts';
@@ -58,6 +58,8 @@ export interface RunSnapshot {
   readonly events: readonly RunEvent[];
   /** Those that somebody may want to come back to (`isAlarm`), however long ago; newest first. */
   readonly alarms: readonly RunEvent[];
+  /** What was done to the run or happened to its processes, for the charts; newest first. */
+  readonly turns: readonly RunEvent[];
   /** Of the run that this one was branched from, ascending; empty without one, or when it cannot be read. */
   readonly parentIterations: readonly IterationMetrics[];
   /** Why the database cannot be read, or null. */
@@ -129,6 +131,7 @@ export class LiveRun {
       knobChanges: [],
       events: [],
       alarms: [],
+      turns: [],
       parentIterations: [],
       storeError: null,
     };
@@ -284,6 +287,7 @@ export class LiveRun {
         knobChanges: turned.length === 0 ? turnedBefore : tellingChanges([...turnedBefore, ...turned]),
         events: events.slice(0, EVENTS_SHOWN),
         alarms: addAlarms(before.alarms, events),
+        turns: addTurns(before.turns, events),
         parentIterations: this.#parent?.iterations(this.#sources.now()) ?? [],
         storeError: null,
       };

@@ -4,6 +4,7 @@ import { diffHeight } from './screens/diff.ts';
 import { episodesHeight } from './screens/episodes.ts';
 import { eventsHeight } from './screens/events.ts';
 import { helpScrollLimit } from './screens/help.ts';
+import { hostsHeight } from './screens/hosts.ts';
 import { pipelineScrollLimit } from './screens/pipeline.ts';
 import { detailHeight } from './screens/replay.ts';
 import { runsHeight } from './screens/runs.ts';
@@ -46,6 +47,8 @@ function movableOf(session: Session, look: Look): Movable {
       return episodes(session, planOverview(session.size).listRows);
     case 'episodes':
       return episodes(session, episodesHeight(session.size));
+    case 'hosts':
+      return hosts(session);
     case 'pipeline':
       return pipeline(session, look);
     case 'events':
@@ -104,6 +107,11 @@ function pipeline(session: Session, look: Look): Movable {
 function events({ events: log, size }: Session): Movable {
   const page = eventsHeight(size);
   return { page, move: (by) => log.cursor.move(by, log.events.length, page) };
+}
+
+function hosts({ hosts: tree, size }: Session): Movable {
+  const page = hostsHeight(size);
+  return { page, move: (by) => tree.cursor.move(by, tree.rows.length, page) };
 }
 
 function diff({ diff: shown, size }: Session): Movable {

@@ -25,11 +25,15 @@ const FIGURES = [
   'batchSteps',
 ] as const;
 
-/** A figure of the charts, or held-out success of one family. */
-export type CurveName = (typeof FIGURES)[number] | `family ${string}`;
+/** A figure of the charts, held-out success of one family, or what one component paid. */
+export type CurveName = (typeof FIGURES)[number] | `family ${string}` | `component ${string}`;
 
 export function familyCurve(family: string): CurveName {
   return `family ${family}`;
+}
+
+export function componentCurve(component: string): CurveName {
+  return `component ${component}`;
 }
 
 /** What part of a curve is drawn. `smoothing`: weight of the past in the running mean, 0 for none. */
@@ -60,11 +64,14 @@ export class RunCurves {
     this.#iterations.push(iteration, iteration);
     this.#times.push(numberOf(fields['time']));
     for (const name of FIGURES) this.#pyramid(name).push(iteration, numberOf(fields[name]));
-    const families = fields['heldOutByFamily'];
-    if (typeof families !== 'object' || families === null) return;
-    for (const [family, success] of Object.entries(families)) {
-      this.#pyramid(familyCurve(family)).push(iteration, numberOf(success));
-    }
+    this.#pushEach(iteration, fields['heldOutByFamily'], familyCurve);
+    this.#pushEach(iteration, fields['components'], componentCurve);
+  }
+
+  #pushEach(iteration: number, values: unknown, curve: (name: string) => CurveName): void {
+    if (typeof values !== 'object' || values === null) return;
+    for (const [name, value] of Object.entries(values))
+      this.#pyramid(curve(name)).push(iteration, numberOf(value));
   }
 
   get length(): number {
@@ -134,6 +141,14 @@ export function curvesOf(rows: readonly Row[]): RunCurves {
   for (const row of rows) curves.push(row);
   CURVES.set(rows, curves);
   return curves;
+}
+
+/** The curves of a run: those that are read beside the drawing, or of its rows where nobody reads. */
+export function runCurves(run: {
+  readonly curves?: RunCurves | undefined;
+  readonly iterations: readonly Row[];
+}): RunCurves {
+  return run.curves ?? curvesOf(run.iterations);
 }
 
 const CURVES = new WeakMap<readonly Row[], RunCurves>();

@@ -9,6 +9,7 @@ import { drawEpisodes } from './screens/episodes.ts';
 import { drawEvents } from './screens/events.ts';
 import { drawFork } from './screens/fork.ts';
 import { drawHelp } from './screens/help.ts';
+import { drawHosts } from './screens/hosts.ts';
 import { drawOverview } from './screens/overview.ts';
 import { drawPalette } from './screens/palette.ts';
 import { drawPipeline } from './screens/pipeline.ts';
@@ -55,6 +56,7 @@ function drawRunScreen(session: Session, run: RunSnapshot, look: Look): Line[] {
     const facets = session.facets.view;
     return drawEpisodes({ run, facets, ...episodePart(session), toast, keys }, size, look);
   }
+  if (screen === 'hosts') return drawHosts({ run, tree: session.hosts, toast, keys }, size, look);
   if (screen === 'pipeline')
     return drawPipeline({ run, scroll: session.pipelineScroll, toast, keys }, size, look);
   const knobs = session.knobs?.view(run.status, run.knobChanges) ?? NO_KNOBS;

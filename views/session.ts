@@ -15,6 +15,7 @@ import { EventLog } from './event-log.ts';
 import { FacetDesk } from './facet-desk.ts';
 import type { FilterCompletion } from './filter-completion.ts';
 import type { ForkDesk } from './fork-desk.ts';
+import { HostTree } from './host-tree.ts';
 import { type KeyContext, type Screen } from './key-binding.ts';
 import { KnobDesk } from './knob-desk.ts';
 import { planOverview, type Size } from './layout.ts';
@@ -26,6 +27,7 @@ import type { ReplayCursor } from './replay-cursor.ts';
 import type { ConfirmModel } from './screens/confirm.ts';
 import { episodesHeight, hasFacetPanel } from './screens/episodes.ts';
 import { eventsHeight } from './screens/events.ts';
+import { hostsHeight } from './screens/hosts.ts';
 import { problemText, TOAST_MS, type Toast } from './toast.ts';
 import type { LineInput } from './widgets/input-line.ts';
 
@@ -49,7 +51,15 @@ export interface Question extends Omit<ConfirmModel, 'keys'> {
 }
 
 /** The screens that lie under everything else. */
-export type MainScreen = 'overview' | 'episodes' | 'pipeline' | 'events' | 'diff' | 'replay' | 'runs';
+export type MainScreen =
+  | 'overview'
+  | 'episodes'
+  | 'hosts'
+  | 'pipeline'
+  | 'events'
+  | 'diff'
+  | 'replay'
+  | 'runs';
 
 /** The screens with the episode list. */
 const LISTING: ReadonlySet<MainScreen> = new Set(['overview', 'episodes']);
@@ -71,6 +81,8 @@ export class Session {
   readonly events = new EventLog();
   /** How the list's episodes are distributed, for the screen of episodes. */
   readonly facets = new FacetDesk();
+  /** Hosts, processes and slots of the open run. */
+  readonly hosts = new HostTree();
   palette: Palette | null = null;
   /** Rows of the pipeline above the window. */
   pipelineScroll = 0;
@@ -155,6 +167,7 @@ export class Session {
 
   #rows(): number {
     if (this.screen === 'runs') return this.runs.length + 1;
+    if (this.screen === 'hosts') return this.hosts.rows.length;
     return this.screen === 'events' ? this.events.events.length : this.list.view.rows.length;
   }
 
@@ -218,6 +231,7 @@ export class Session {
     this.charts = new ChartView();
     this.events.clear();
     this.facets.clear();
+    this.hosts.clear();
     this.palette = null;
     this.diff = null;
     this.marked = null;
@@ -276,6 +290,7 @@ export class Session {
     const { size } = this;
     this.list.resize(this.screen === 'episodes' ? episodesHeight(size) : planOverview(size).listRows);
     this.reread();
+    if (this.screen === 'hosts') this.#refreshHosts();
     this.changed();
   }
 
@@ -286,6 +301,24 @@ export class Session {
     if (this.screen !== 'events') return;
     const changes = this.run?.snapshot().knobChanges ?? [];
     this.events.refresh(reader, changes, eventsHeight(this.size));
+  }
+
+  #refreshHosts(): void {
+    this.#refreshTree();
+    void this.#askSlots();
+  }
+
+  #refreshTree(): void {
+    this.hosts.refresh(this.run?.snapshot().status ?? null, hostsHeight(this.size));
+  }
+
+  async #askSlots(): Promise<void> {
+    const { client, run } = this;
+    if (client === null) return;
+    const isNews = await this.hosts.ask(async (workers) => await client.slots(workers), Date.now());
+    if (!isNews || this.run !== run) return;
+    this.#refreshTree();
+    this.changed();
   }
 
   #refreshFacets(): void {

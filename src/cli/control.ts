@@ -20,11 +20,22 @@ export interface ControlOptions {
   readonly json?: boolean;
 }
 
-/** Pauses a live run: after the episodes in flight, or with `now` where every slot stands. */
-export async function pauseRun(
-  id: string | undefined,
-  options: ControlOptions & { readonly now?: boolean },
-): Promise<void> {
+export interface PauseOptions extends ControlOptions {
+  readonly now?: boolean;
+  readonly quiesce?: boolean;
+}
+
+/**
+ * Pauses a live run: after the episodes in flight, or with `now` where every slot stands. With `quiesce` it waits until nothing is
+ * in flight and all of it is in a checkpoint; throws `run-not-live` where that does not come about.
+ */
+export async function pauseRun(id: string | undefined, options: PauseOptions): Promise<void> {
+  if (options.quiesce === true) {
+    if (options.now === true)
+      throw new LabError('usage', { message: '--now and --quiesce exclude each other' });
+    await quiesceRun(id, options);
+    return;
+  }
   const run = findLiveRun(options.runs, id);
   const now = options.now === true;
   await withClient(run, async (client) => await client.pause(now));
@@ -33,6 +44,26 @@ export async function pauseRun(
     const how = now ? 'is paused' : 'is pausing: episodes in flight are finished first';
     printLine(`run ${run.id} ${how}; go on with: ${labCommand('resume', run.id)}`);
   }
+}
+
+async function quiesceRun(id: string | undefined, options: ControlOptions): Promise<void> {
+  const run = findLiveRun(options.runs, id);
+  const reason = await withClient(run, async (client) => {
+    await client.quiesce();
+    for (;;) {
+      const { state, reason: why } = await client.status();
+      if (state === 'quiesced') return why ?? '';
+      if (state !== 'pausing') {
+        throw new LabError('run-not-live', {
+          message: `run ${run.id} is not quiesced, but ${state}${why === null ? '' : `: ${why}`}`,
+          hint: `see its events: ${labCommand('attach', run.id)}`,
+        });
+      }
+      await sleep(POLL_MS);
+    }
+  });
+  if (options.json === true) printJson({ run: run.id, quiesced: true, reason });
+  else printLine(`run ${run.id} is quiesced: ${reason}; go on with: ${labCommand('resume', run.id)}`);
 }
 
 /** Lets a live run go on. */
@@ -172,7 +203,8 @@ function formatChange(change: KnobChange): string {
   return `${change.knob} ${values} from iteration ${change.iteration}, minibatch ${change.minibatch}`;
 }
 
-async function withClient<T>(run: FoundRun, use: (client: ControlClient) => Promise<T>): Promise<T> {
+/** Connects to a live run for as long as `use` takes. Throws `run-not-live`. */
+export async function withClient<T>(run: FoundRun, use: (client: ControlClient) => Promise<T>): Promise<T> {
   const client = await connect(run);
   try {
     return await use(client);

@@ -1,3 +1,5 @@
+import { type Advice, adviceOf, adviceSetup } from '../domain/advice.ts';
+import { percent } from '../domain/figure-text.ts';
 import { type IdleShares, idleShares } from '../domain/idle.ts';
 import { describePressure } from '../domain/pressure.ts';
 import type { IterationMetrics, RunStatus } from '../domain/run.ts';
@@ -21,7 +23,14 @@ export async function printRun(
   const rows = newestRows(run);
   const status = run.live ? await askStatus(run) : null;
   if (options.json === true) {
-    printJson({ run: run.id, state: runState(run), idle: idleShares(rows), iteration: rows.at(-1), status });
+    printJson({
+      run: run.id,
+      state: runState(run),
+      idle: idleShares(rows),
+      advice: advice(rows, status),
+      iteration: rows.at(-1),
+      status,
+    });
   } else {
     for (const line of formatRun(run, rows, status)) printLine(line);
   }
@@ -43,7 +52,18 @@ function formatRun(run: FoundRun, rows: readonly IterationMetrics[], status: Run
     ...(idle === null ? [] : [formatIdle(idle, rows.length - 1)]),
     ...(pressed === null ? [] : [pressed]),
     ...(status === null || status.waste === null ? [] : [describeWaste(status.waste)]),
+    ...advice(rows, status).map(formatAdvice),
   ];
+}
+
+/** Of a live run: an ended one has no cores to spare. */
+function advice(rows: readonly IterationMetrics[], status: RunStatus | null): Advice[] {
+  const setup = status === null ? null : adviceSetup(status);
+  return setup === null ? [] : adviceOf(rows, setup);
+}
+
+function formatAdvice({ what, gain, how }: Advice): string {
+  return `advice: ${what}${gain === 0 ? '' : `, up to +${percent(gain)} iterations an hour`}: ${how}`;
 }
 
 function formatIdle({ trainer, samplers }: IdleShares, iterations: number): string {

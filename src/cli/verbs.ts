@@ -8,6 +8,7 @@ import { type BenchOptions, benchEnvironment } from './bench.ts';
 import {
   type ControlOptions,
   checkpointRun,
+  type PauseOptions,
   pauseRun,
   previewKnobs,
   setKnobs,
@@ -36,6 +37,7 @@ import { EXIT } from './output.ts';
 import { addReplayVerbs } from './replay-verbs.ts';
 import { printRun } from './show-run.ts';
 import { printSlots, SLOT_ORDERS, type SlotsOptions } from './slots.ts';
+import { addWorkersVerb } from './workers.ts';
 
 const EXAMPLES = `
 Examples:
@@ -168,10 +170,14 @@ function addControlVerbs(program: Command): void {
     .argument('[run]', 'default: the newest live run')
     .description('pause it; episodes in flight are finished first')
     .option('--now', 'at once: every episode stays where it is')
+    .option(
+      '--quiesce',
+      'return when nothing is in flight and all of it is in a checkpoint: safe to move or upgrade',
+    )
     .addOption(jsonOption())
     .action(
       async (run: string | undefined, _options, command: Command) =>
-        await pauseRun(run, command.optsWithGlobals<ControlOptions>()),
+        await pauseRun(run, command.optsWithGlobals<PauseOptions>()),
     );
   program
     .command('stop')
@@ -202,6 +208,7 @@ function addControlVerbs(program: Command): void {
       async (run: string | undefined, _options, command: Command) =>
         await printSlots(run, command.optsWithGlobals<SlotsOptions>()),
     );
+  addWorkersVerb(program);
   program
     .command('set')
     .argument('<knob=value...>', 'one or more, as in clip=0.1; lr=schedule gives lr back to its schedule')

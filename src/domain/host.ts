@@ -1,5 +1,26 @@
 import { z } from 'zod';
 
+/** A graphics processor; null where its driver does not say, as of one that is shared out (MIG). */
+export const gpuSchema = z.object({
+  name: z.string(),
+  /** Part of the time in which it computed, in [0, 1]. */
+  utilisation: z.number().min(0).max(1).nullable(),
+  usedMiB: z.number().nonnegative().nullable(),
+  totalMiB: z.number().nonnegative().nullable(),
+});
+export type Gpu = Readonly<z.infer<typeof gpuSchema>>;
+
+/** How a machine is, whoever uses it. */
+export const hostFiguresSchema = z.object({
+  cores: z.int().positive(),
+  /** Mean number of processes that wanted a core over the last minute; null where the platform does not say. */
+  load: z.number().nonnegative().nullable(),
+  usedMiB: z.number().nonnegative(),
+  totalMiB: z.number().positive(),
+  gpus: z.array(gpuSchema),
+});
+export type HostFigures = Readonly<z.infer<typeof hostFiguresSchema>>;
+
 /** What a host may run. */
 export const HOST_ROLES = ['worker', 'trainer'] as const;
 export type HostRole = (typeof HOST_ROLES)[number];

@@ -58,6 +58,8 @@ export const pressureSchema = z.object({
   bytes: z.number().nonnegative(),
   softBytes: z.number().positive(),
   hardBytes: z.number().positive(),
+  /** Bytes that were queued every two seconds of the last four minutes, oldest first. */
+  trail: z.array(z.number().nonnegative()).default([]),
 });
 export type Pressure = Readonly<z.infer<typeof pressureSchema>>;
 

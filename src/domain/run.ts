@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { alertStatusSchema } from './alert-status.ts';
+import { hostFiguresSchema } from './host.ts';
 import { knobNameSchema, knobValuesSchema } from './knob.ts';
 import { leakSchema } from './leak.ts';
 import {
@@ -16,13 +17,14 @@ export const RUN_FORMAT = 2;
 
 /**
  * `starting` until all children are ready; `stalled` when sampling cannot go on and somebody has to act
- * (`reason` says why); `finished` when the run's own end was reached, `stopped` when somebody asked.
+ * (`reason` says why); `quiesced` is paused with nothing in flight and everything in a checkpoint (`reason` names it); `finished` when the run's own end was reached, `stopped` when somebody asked.
  */
 export const RUN_STATES = [
   'starting',
   'running',
   'pausing',
   'paused',
+  'quiesced',
   'stalled',
   'stopping',
   'stopped',
@@ -93,6 +95,8 @@ export const iterationMetricsSchema = z.object({
   voidShare: z.number(),
   truncatedShare: z.number(),
   meanSteps: z.number(),
+  /** Paid reward of an episode by component: means over the batch. */
+  components: z.record(z.string(), z.number()).default({}),
   /** Held-out success, sampled policy: the newest evaluation, or null before the first. */
   heldOutSuccess: z.number().nullable(),
   heldOutByFamily: z.record(z.string(), z.number()),
@@ -118,6 +122,10 @@ export const iterationMetricsSchema = z.object({
   staleness: z.number(),
   /** The largest of them. */
   stalest: z.int().nonnegative().default(0),
+  /** How many of the samples were so many versions old, from 0 on; the last one counts those beyond as well. */
+  staleCounts: z.array(z.int().nonnegative()).default([]),
+  /** Bytes of samples that waited when the update began, its own batch included. */
+  queuedBytes: z.number().nonnegative().default(0),
   /** Left out of batches since the row before, as too old or too many: steps, episodes, and the slot-seconds they took. */
   staleSteps: z.int().nonnegative().default(0),
   staleEpisodes: z.int().nonnegative().default(0),
@@ -165,8 +173,18 @@ export const runEventSchema = z.object({
   episodes: z.array(z.string()).default([]),
   /** Where it is about more of them than can be named: a filter that shows them. */
   filter: z.string().optional(),
+  /** Who gave the command: user@host. Absent for what nobody asked for. */
+  who: z.string().optional(),
 });
 export type RunEvent = Readonly<z.infer<typeof runEventSchema>>;
+
+/** What comes after a worker's last episode: it rests, is started anew, or leaves the run. */
+export const DRAIN_ENDS = ['rest', 'restart', 'leave'] as const;
+export type DrainEnd = (typeof DRAIN_ENDS)[number];
+
+/** A worker that gets no new episodes: what comes of it in the end, and how many it still has. */
+export const drainSchema = z.object({ end: z.enum(DRAIN_ENDS), left: z.int().nonnegative() });
+export type Drain = Readonly<z.infer<typeof drainSchema>>;
 
 /** Live state of one child process, as the run process sees it. */
 export const childStatusSchema = z.object({
@@ -185,6 +203,8 @@ export const childStatusSchema = z.object({
   provider: z.string().nullable().default(null),
   /** Null for the trainer, and before the first report. */
   resources: resourcesSchema.nullable().default(null),
+  /** Null for the trainer, and while it is given episodes. */
+  drain: drainSchema.nullable().default(null),
 });
 export type ChildStatus = Readonly<z.infer<typeof childStatusSchema>>;
 
@@ -212,6 +232,33 @@ const storeStatusSchema = z.object({
   fullInS: z.number().nullable(),
 });
 export type StoreStatus = Readonly<z.infer<typeof storeStatusSchema>>;
+
+/** A process of a run that is no child with a role: the run's own, or the text indexer. Null where the platform does not say. */
+export const ownProcessSchema = z.object({
+  role: z.enum(['run', 'text']),
+  pid: z.int().nullable(),
+  /** Cores, over the last seconds. */
+  cpu: z.number().nonnegative().nullable(),
+  rssMiB: z.number().nonnegative().nullable(),
+  openFiles: z.int().nonnegative().nullable(),
+});
+export type OwnProcess = Readonly<z.infer<typeof ownProcessSchema>>;
+
+/** A host of a run's config; `figures` is null where nothing of the run says how it is. */
+export const runHostSchema = z.object({
+  name: z.string(),
+  ssh: z.string().nullable(),
+  figures: hostFiguresSchema.nullable(),
+});
+export type RunHost = Readonly<z.infer<typeof runHostSchema>>;
+
+/** What of the config its speed depends on. */
+export const runSetupSchema = z.object({
+  overlap: z.boolean(),
+  evaluationEvery: z.int().positive(),
+  trainerThreads: z.int().positive(),
+});
+export type RunSetup = Readonly<z.infer<typeof runSetupSchema>>;
 
 /** What a client gets when it asks a live run how it is. */
 export const runStatusSchema = z.object({
@@ -260,5 +307,9 @@ export const runStatusSchema = z.object({
   store: storeStatusSchema.nullable().default(null),
   /** Alerts whose condition holds. */
   alerts: z.array(alertStatusSchema).default([]),
+  /** The run's own processes, and the hosts of its config. */
+  own: z.array(ownProcessSchema).default([]),
+  hosts: z.array(runHostSchema).default([]),
+  setup: runSetupSchema.nullable().default(null),
 });
 export type RunStatus = Readonly<z.infer<typeof runStatusSchema>>;

@@ -7,6 +7,8 @@ import { MAX_LINE } from './spawn.ts';
 
 /** A process of the lab's own on this machine that nothing depends on. It ends when its stdin is closed. */
 export interface Helper {
+  /** Undefined when it could not be started. */
+  readonly pid: number | undefined;
   readonly stdin: Writable;
   readonly stdout: Readable;
   /** Resolves once, when it has ended and its last words are read, with how it ended. Never rejects. */
@@ -26,6 +28,7 @@ export function spawnHelper(entry: EntryName, onStderrLine: (line: string) => vo
     child.once('close', (code, signal) => resolve(`its process ended with ${signal ?? `code ${code}`}`));
   });
   return {
+    pid: child.pid,
     stdin: child.stdin,
     stdout: child.stdout,
     ended,

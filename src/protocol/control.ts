@@ -2,12 +2,23 @@ import { z } from 'zod';
 import { ERROR_CODES } from '../domain/error.ts';
 import { knobNameSchema } from '../domain/knob.ts';
 
+/** What can be done with a worker that is there. */
+export const WORKER_ACTIONS = ['drain', 'undrain', 'restart', 'remove'] as const;
+export type WorkerAction = (typeof WORKER_ACTIONS)[number];
+
 /** Client → run process, one JSON object a line on the control socket. `who` is recorded: `user@host`. */
 export const controlRequestSchema = z.discriminatedUnion('command', [
   z.object({ id: z.int(), command: z.literal('status') }),
-  /** What is in every slot of every worker. */
-  z.object({ id: z.int(), command: z.literal('slots') }),
-  z.object({ id: z.int(), command: z.literal('pause'), who: z.string(), now: z.boolean() }),
+  /** What is in every slot of every worker, or of those with these numbers. */
+  z.object({ id: z.int(), command: z.literal('slots'), workers: z.array(z.int().nonnegative()).optional() }),
+  /** `now`: every slot stays where it is; `quiesce`: nothing in flight, and all of it in a checkpoint. */
+  z.object({
+    id: z.int(),
+    command: z.literal('pause'),
+    who: z.string(),
+    now: z.boolean(),
+    quiesce: z.boolean().default(false),
+  }),
   z.object({ id: z.int(), command: z.literal('resume'), who: z.string() }),
   z.object({ id: z.int(), command: z.literal('stop'), who: z.string() }),
   z.object({
@@ -32,6 +43,27 @@ export const controlRequestSchema = z.discriminatedUnion('command', [
     knobs: z.partialRecord(knobNameSchema, z.number()),
   }),
   z.object({ id: z.int(), command: z.literal('checkpoint'), who: z.string() }),
+  /**
+   * What shall become of workers: `drain` gives them no new episodes, `undrain` gives them some again, `restart` starts them anew
+   * and `remove` ends them for good, both when what they have is finished, or with `now` at once. A target is a worker's number
+   * or name, or a host for all of its workers.
+   */
+  z.object({
+    id: z.int(),
+    command: z.literal('workers'),
+    who: z.string(),
+    action: z.enum(WORKER_ACTIONS),
+    targets: z.array(z.string()).min(1),
+    now: z.boolean(),
+  }),
+  /** Another worker on a host, with so many slots; null: as many as the others have. */
+  z.object({
+    id: z.int(),
+    command: z.literal('add_worker'),
+    who: z.string(),
+    host: z.string(),
+    slots: z.int().positive().nullable(),
+  }),
   /** Keeps the steps of an episode whatever the budget, or lets it go again. */
   z.object({
     id: z.int(),

@@ -87,6 +87,7 @@ export const updateMetricsSchema = iterationMetricsSchema.pick({
   entropyCoefficient: true,
   staleness: true,
   stalest: true,
+  staleCounts: true,
   minibatches: true,
   stoppedEarly: true,
   updateS: true,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { assignmentSchema, episodeSummarySchema } from '../domain/episode.ts';
 import { histogramDataSchema } from '../domain/histogram.ts';
+import { hostFiguresSchema } from '../domain/host.ts';
 import { auditRuleSchema, resetDifferenceSchema } from '../domain/leak.ts';
 import { PIPELINE_STAGES, resourcesSchema, slotUseSchema } from '../domain/pipeline.ts';
 import { policySpecSchema } from '../domain/policy-spec.ts';
@@ -58,6 +59,8 @@ export const workerSettingsSchema = z.object({
   record: recordRuleSchema.optional(),
   /** Before each batch it waits for the run's answer to all that it said: what it samples then depends on no clock. */
   lockstep: z.boolean().optional(),
+  /** Its reports say how its host is. */
+  watchHost: z.boolean().optional(),
 });
 export type WorkerSettings = Readonly<z.infer<typeof workerSettingsSchema>>;
 
@@ -139,6 +142,8 @@ const workerWatchSchema = z.object({
   resources: resourcesSchema,
   drifts: z.array(slotDriftSchema),
   rebuilds: z.array(slotRebuildSchema),
+  /** How its host is, where it was told to say so. */
+  host: hostFiguresSchema.optional(),
 });
 export type WorkerWatchReport = Readonly<z.infer<typeof workerWatchSchema>>;
 

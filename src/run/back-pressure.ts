@@ -3,6 +3,7 @@ import type { Config } from '../config/schema.ts';
 import type { Pressure } from '../domain/pipeline.ts';
 import { type FlowRules, paceOf, type Situation } from './flow.ts';
 import type { Progress } from './progress.ts';
+import { QueueTrail } from './queue-trail.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
 const MIB = 2 ** 20;
@@ -44,6 +45,7 @@ export class BackPressure {
   #evaluating = false;
   #since: number;
   #sampledS = 0;
+  readonly #trail = new QueueTrail();
 
   constructor(
     rules: FlowRules,
@@ -64,6 +66,7 @@ export class BackPressure {
 
   /** To be called whenever anything has changed, and a few times a second: gives workers their pace. */
   apply(situation: Situation): void {
+    this.#trail.add(situation.queuedBytes, performance.now());
     this.#take(situation.evaluating);
     this.#set(Math.ceil(paceOf(situation, this.#rules) * PACES) / PACES);
   }
@@ -79,7 +82,7 @@ export class BackPressure {
     const { batchSteps, softBytes, hardBytes } = this.#rules;
     const pressed = queuedSteps >= batchSteps && queuedBytes >= softBytes;
     const level = !pressed ? 'none' : queuedBytes >= hardBytes ? 'hard' : 'soft';
-    return { level, bytes: queuedBytes, softBytes, hardBytes };
+    return { level, bytes: queuedBytes, softBytes, hardBytes, trail: this.#trail.bytes };
   }
 
   #take(evaluating: boolean): void {

@@ -5,6 +5,7 @@ import { writeCheckpoint } from './checkpoint.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Journal } from './journal.ts';
 import type { KnobKeeper } from './knob-keeper.ts';
+import type { Lifecycle } from './lifecycle.ts';
 import { keepPolicy } from './policy-shelf.ts';
 import type { Progress } from './progress.ts';
 import type { TrainerLink } from './trainer-link.ts';
@@ -69,6 +70,16 @@ export class CheckpointKeeper {
   }
 
   /** Writes one after every so many iterations, and keeps the weights of each policy that is evaluated. */
+  /** Everything rests: it is quiesced once all of it is in one. `leftSteps` wait for a batch and cannot be. */
+  settle(life: Pick<Lifecycle, 'quiesced' | 'quiesceFailed'>, leftSteps: number): void {
+    try {
+      life.quiesced(this.write(), leftSteps);
+    } catch (thrown) {
+      life.quiesceFailed(errorText(thrown));
+    }
+  }
+
+  /** Writes one after every so many iterations. */
   afterIteration(iteration: number): void {
     if (iteration % this.#config.evaluation.every === 0) this.#keepPolicy();
     if (iteration % this.#config.checkpoint.every === 0) this.tryWrite();

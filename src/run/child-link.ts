@@ -27,8 +27,11 @@ export interface ChildLinkOptions<Incoming> {
   readonly onHello: () => void;
   readonly onMessage: (message: Incoming, attachments: Attachments) => void;
   readonly onStderr: (line: string) => void;
-  /** It is gone, for this reason; `retryMs` is when it is started again, null when it was given up. */
-  readonly onLost: (reason: string, retryMs: number | null) => void;
+  /**
+   * It is gone, for this reason; `retryMs` is when it is started again, null when it was given up. `asked`: somebody wanted it
+   * started anew.
+   */
+  readonly onLost: (reason: string, retryMs: number | null, asked: boolean) => void;
 }
 
 const MAX_BACKOFF_MS = 10_000;
@@ -52,6 +55,8 @@ export class ChildLink<Outgoing extends object, Incoming extends { readonly type
   /** Why we killed it, if we did. */
   #killedFor: string | null = null;
   #retry: NodeJS.Timeout | null = null;
+  /** Somebody wants it started anew: its end is no failure. */
+  #asked = false;
   #closing = false;
 
   constructor(options: ChildLinkOptions<Incoming>) {
@@ -68,7 +73,7 @@ export class ChildLink<Outgoing extends object, Incoming extends { readonly type
   }
 
   /** Its state in the shape that clients see; the caller adds what only it knows. */
-  status(): Omit<ChildStatus, 'slots' | 'busySlots' | 'rssMiB' | 'provider' | 'resources'> {
+  status(): Omit<ChildStatus, 'slots' | 'busySlots' | 'rssMiB' | 'provider' | 'resources' | 'drain'> {
     return {
       role: this.#options.role,
       index: this.#options.index,
@@ -144,6 +149,33 @@ export class ChildLink<Outgoing extends object, Incoming extends { readonly type
     this.start();
   }
 
+  /**
+   * Starts it anew because somebody asked, whatever became of it. With a `message` it is told to end by itself, and killed when
+   * it has not within `graceMs`; without one it is killed.
+   */
+  restart(reason: string, message: Outgoing | null, graceMs: number): void {
+    if (this.#closing) return;
+    this.#failures = 0;
+    const child = this.#child;
+    if (child === null) {
+      if (this.#retry !== null) clearTimeout(this.#retry);
+      this.#restarts++;
+      this.start();
+      return;
+    }
+    this.#asked = true;
+    // From now on nothing is given to it.
+    this.#state = 'restarting';
+    this.#killedFor = reason;
+    if (message === null) {
+      child.kill();
+      return;
+    }
+    this.send(message);
+    const timer = setTimeout(() => child.kill(), graceMs);
+    void child.exited.then(() => clearTimeout(timer));
+  }
+
   /** Asks it to end, and kills its process group when it has not within `graceMs`. Resolves when it is gone. */
   async stop(message: Outgoing, graceMs: number): Promise<void> {
     this.#closing = true;
@@ -191,15 +223,23 @@ export class ChildLink<Outgoing extends object, Incoming extends { readonly type
     this.#child = null;
     this.#connection = null;
     if (this.#closing) return;
+    if (this.#asked) {
+      this.#asked = false;
+      this.#state = 'restarting';
+      this.#options.onLost(reason, 0, true);
+      this.#restarts++;
+      this.start();
+      return;
+    }
     this.#failures++;
     if (this.#failures > this.#options.restart.maxRestarts) {
       this.#state = 'dead';
-      this.#options.onLost(reason, null);
+      this.#options.onLost(reason, null, false);
       return;
     }
     this.#state = 'restarting';
     const wait = Math.min(MAX_BACKOFF_MS, this.#options.restart.backoffMs * 2 ** (this.#failures - 1));
-    this.#options.onLost(reason, wait);
+    this.#options.onLost(reason, wait, false);
     this.#retry = setTimeout(() => {
       this.#restarts++;
       this.start();

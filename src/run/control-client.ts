@@ -13,16 +13,24 @@ import {
   type RunStatus,
   runStatusSchema,
 } from '../domain/run.ts';
-import { type ControlRequest, controlReplySchema } from '../protocol/control.ts';
+import { type ControlRequest, controlReplySchema, type WorkerAction } from '../protocol/control.ts';
 import { readSocketLines } from '../protocol/lines.ts';
+
+export type { WorkerAction };
 
 /** A client of one live run. Every call fails with `run-not-live` once the run is gone. */
 export interface ControlClient {
   status(): Promise<RunStatus>;
-  /** What is in every slot of every worker. */
-  slots(): Promise<WorkerSlots[]>;
+  /** What is in every slot of every worker, or of those with these numbers. */
+  slots(workers?: readonly number[]): Promise<WorkerSlots[]>;
+  /** Drains, undrains, restarts or removes workers; a target is a number, a name or a host. Resolves with the names. */
+  workers(action: WorkerAction, targets: readonly string[], now: boolean): Promise<string[]>;
+  /** Adds a worker to a host, with so many slots or as many as the others have; resolves with its name. */
+  addWorker(host: string, slots: number | null): Promise<string>;
   /** Soft: episodes in flight are finished first. `now`: every slot stays where it is. */
   pause(now: boolean): Promise<void>;
+  /** Begins to bring the run to rest with nothing in flight and all of it in a checkpoint: see the status for when it is. */
+  quiesce(): Promise<void>;
   resume(): Promise<void>;
   /** Asks the run to write a checkpoint and end; it has not ended yet when this returns. */
   stop(): Promise<void>;
@@ -91,8 +99,21 @@ export async function connectControl(manifest: RunManifest): Promise<ControlClie
 
   return {
     status: async () => runStatusSchema.parse(await request({ command: 'status' })),
-    slots: async () => z.array(workerSlotsSchema).parse(await request({ command: 'slots' })),
-    pause: async (now) => void (await request({ command: 'pause', who, now })),
+    slots: async (workers) => {
+      const command = {
+        command: 'slots',
+        ...(workers === undefined ? {} : { workers: [...workers] }),
+      } as const;
+      return z.array(workerSlotsSchema).parse(await request(command));
+    },
+    workers: async (action, targets, now) => {
+      const names = await request({ command: 'workers', who, action, targets: [...targets], now });
+      return z.array(z.string()).parse(names);
+    },
+    addWorker: async (host, slots) =>
+      z.string().parse(await request({ command: 'add_worker', who, host, slots })),
+    pause: async (now) => void (await request({ command: 'pause', who, now, quiesce: false })),
+    quiesce: async () => void (await request({ command: 'pause', who, now: false, quiesce: true })),
     resume: async () => void (await request({ command: 'resume', who })),
     stop: async () => void (await request({ command: 'stop', who })),
     set: async (knobs) => z.array(knobChangeSchema).parse(await request({ command: 'set', who, knobs })),

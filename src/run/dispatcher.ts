@@ -46,6 +46,11 @@ export class Dispatcher {
     return this.#scheduler.inFlight;
   }
 
+  /** How many episodes a worker has. */
+  inFlightAt(worker: number): number {
+    return this.#scheduler.countAt(worker);
+  }
+
   /** Tasks that were given out again after a void episode. */
   get retried(): number {
     return this.#scheduler.retried;

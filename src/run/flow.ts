@@ -1,4 +1,8 @@
 import type { RunState, RunStatus } from '../domain/run.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { SampleQueue } from './sample-queue.ts';
+import type { TrainerLink } from './trainer-link.ts';
 
 /** How a run can end: somebody asked, its own end was reached, or it cannot go on. */
 export type EndKind = 'stopped' | 'finished' | 'failed';
@@ -15,6 +19,25 @@ export interface Situation {
   readonly trainerReady: boolean;
   readonly queuedSteps: number;
   readonly queuedBytes: number;
+}
+
+/** What the decisions depend on, from those who know it. */
+export function situationOf(
+  { state, hardPaused, ending }: Pick<Lifecycle, 'state' | 'hardPaused' | 'ending'>,
+  { evaluating }: Pick<Dispatcher, 'evaluating'>,
+  { updating, ready }: Pick<TrainerLink, 'updating' | 'ready'>,
+  { steps, bytes }: Pick<SampleQueue, 'steps' | 'bytes'>,
+): Situation {
+  return {
+    state,
+    hardPaused,
+    ending: ending.kind,
+    evaluating,
+    updating,
+    trainerReady: ready,
+    queuedSteps: steps,
+    queuedBytes: bytes,
+  };
 }
 
 /** What the flow goes by: see sampling.* in docs/CONFIG.md, and docs/FLOW.md. */
@@ -35,7 +58,7 @@ export function mayUpdate(now: Situation, { batchSteps }: Pick<FlowRules, 'batch
 
 /** Whether workers must stand still, however little is queued: while paused or stalled, or while the trainer has the cores. */
 function mustHold(now: Situation, { overlap }: FlowRules): boolean {
-  if (now.hardPaused || ['starting', 'paused', 'stalled'].includes(now.state)) return true;
+  if (now.hardPaused || ['starting', 'paused', 'quiesced', 'stalled'].includes(now.state)) return true;
   return !isFree(now) && (now.ending !== null || (now.updating && !overlap));
 }
 
@@ -66,7 +89,7 @@ export function mayDispatch(now: Situation): boolean {
 /** The one word that says what the run is at. */
 export function activityOf(now: Situation): RunStatus['activity'] {
   if (now.state === 'starting') return 'starting';
-  if (now.state === 'paused' || now.state === 'stalled') return 'resting';
+  if (['paused', 'quiesced', 'stalled'].includes(now.state)) return 'resting';
   if (now.updating) return 'updating';
   return now.evaluating ? 'evaluating' : 'sampling';
 }

@@ -48,6 +48,16 @@ export class Journal {
     this.record((store) => store.appendEvent({ time: Date.now(), ...what }));
   }
 
+  /** Something that a person asked for: `who` is user@host. */
+  command(who: string, kind: string, subject: string, message: string): void {
+    const told = `${message}, by ${who}`;
+    this.log(`info ${kind} ${subject}: ${told}`);
+    const time = Date.now();
+    this.record((store) =>
+      store.appendEvent({ time, level: 'info', kind, subject, message: told, episodes: [], who }),
+    );
+  }
+
   /** Returns whether it is stored. */
   knobChange(change: KnobChange): boolean {
     this.log(`knob ${change.knob}: ${change.from} -> ${change.to} by ${change.who}`);

@@ -7,7 +7,7 @@ import type { Progress } from './progress.ts';
 const ENDLESS: ReadonlySet<string> = new Set(['store-failed', 'workers-given-up']);
 
 export interface LifecycleParts {
-  readonly journal: Pick<Journal, 'manifest' | 'setState' | 'event'>;
+  readonly journal: Pick<Journal, 'manifest' | 'setState' | 'event' | 'command'>;
   readonly progress: Pick<Progress, 'setRunning'>;
   /** Makes every worker stand still. */
   readonly hold: () => void;
@@ -22,6 +22,7 @@ export class Lifecycle {
   readonly ending = new Ending();
   readonly #parts: LifecycleParts;
   #hardPaused = false;
+  #quiescing = false;
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts;
@@ -34,6 +35,11 @@ export class Lifecycle {
   /** Paused at once: nothing moves. */
   get hardPaused(): boolean {
     return this.#hardPaused;
+  }
+
+  /** Everything is being brought to rest and into a checkpoint. */
+  get quiescing(): boolean {
+    return this.#quiescing;
   }
 
   /** Takes a state over, and lets the run's clock go or stand accordingly. */
@@ -51,18 +57,57 @@ export class Lifecycle {
   pause(who: string, now: boolean): boolean {
     this.refuseEnding();
     // A stalled run rests already.
-    if (this.state === 'paused' || (['pausing', 'stalled'].includes(this.state) && !now)) return false;
-    this.#event('info', 'pause', 'run', `${now ? 'paused at once' : 'asked to pause'} by ${who}`);
+    const rests = this.state === 'paused' || this.state === 'quiesced';
+    if (rests || (['pausing', 'stalled'].includes(this.state) && !now)) return false;
+    this.#parts.journal.command(who, 'pause', 'run', now ? 'paused at once' : 'asked to pause');
+    this.#quiescing = false;
     this.#setHardPaused(now);
     this.setState('pausing', null);
     return true;
+  }
+
+  /**
+   * Begins to bring the run to rest with nothing in flight and all of it in a checkpoint; returns whether that changed anything.
+   * Throws `run-not-live` when the run is ending.
+   */
+  quiesce(who: string): boolean {
+    this.refuseEnding();
+    if (this.#quiescing) return false;
+    this.#parts.journal.command(who, 'pause', 'run', 'asked to quiesce');
+    this.#quiescing = true;
+    // What was stopped in the middle is finished first.
+    this.#setHardPaused(false);
+    this.setState('pausing', 'to quiesce');
+    return true;
+  }
+
+  /** Nothing is in flight, and this checkpoint is on disk; `leftSteps` wait for a batch and are not in it. */
+  quiesced(checkpoint: string, leftSteps: number): void {
+    const left =
+      leftSteps === 0 ? '' : `; ${leftSteps} queued steps are trained on after resume, or left out`;
+    const reason = `nothing in flight, checkpoint ${checkpoint} on disk${left}`;
+    this.setState('quiesced', reason);
+    this.#event('info', 'quiesced', 'run', reason);
+  }
+
+  /** It rests, but is not in a checkpoint. */
+  quiesceFailed(reason: string): void {
+    this.#quiescing = false;
+    this.setState('paused', `not quiesced: ${reason}`);
+    this.#event(
+      'error',
+      'quiesce-failed',
+      'run',
+      `${reason}; the run is paused, and no checkpoint has all of it`,
+    );
   }
 
   /** Lets the trainer go on; returns whether there was anything to resume. Throws `run-not-live` when the run is ending. */
   resume(who: string): boolean {
     this.refuseEnding();
     if (this.state === 'running' || this.state === 'starting') return false;
-    this.#event('info', 'resume', 'run', `resumed by ${who}`);
+    this.#parts.journal.command(who, 'resume', 'run', 'resumed');
+    this.#quiescing = false;
     this.#setHardPaused(false);
     return true;
   }
@@ -70,7 +115,7 @@ export class Lifecycle {
   /** Begins to end the run because somebody asked. */
   stop(who: string): void {
     if (!this.ending.begin('stopped')) return;
-    this.#event('info', 'stop', 'run', `stopped by ${who}`);
+    this.#parts.journal.command(who, 'stop', 'run', 'stopped');
     this.#beginEnd(null);
   }
 

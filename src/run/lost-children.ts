@@ -47,8 +47,12 @@ export class LostChildren {
       host: workers.hostName(worker),
       onRetried: (ms) => samples.addRetried(ms),
     });
-    const level = loss.retryMs === null ? 'error' : 'warning';
-    journal.event(level, 'worker-died', name, describeLoss(loss, lost));
+    const asked = loss.retryMs === null ? 'worker-removed' : 'worker-restarted';
+    if (loss.asked) journal.event('info', asked, name, describeLoss(loss, lost));
+    else {
+      const level = loss.retryMs === null ? 'error' : 'warning';
+      journal.event(level, 'worker-died', name, describeLoss(loss, lost));
+    }
     if (workers.dead.length === workers.size) {
       life.stall('workers-given-up', name, `no worker is left: ${loss.reason}`);
     }

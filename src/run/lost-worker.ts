@@ -35,8 +35,9 @@ export function settleLostWorker(worker: number, loss: WorkerLoss, parts: LostWo
 }
 
 /** What happened to a worker, for the log: `lost` episodes will be dispatched again. */
-export function describeLoss({ reason, retryMs }: WorkerLoss, lost: number): string {
+export function describeLoss({ reason, retryMs, asked }: WorkerLoss, lost: number): string {
   const next = retryMs === null ? 'given up' : `starting it again in ${retryMs} ms`;
+  if (asked) return `${reason}; ${lost} episodes will be dispatched again`;
   return `${reason}; ${next}; ${lost} episodes will be dispatched again`;
 }
 
@@ -45,9 +46,11 @@ type Verdict = [assignment: Assignment, why: Omit<EpisodeLoss, 'host' | 'worker'
 /** Which episodes in flight at a lost worker are taken for the reason, and what they failed of. */
 export function findGuilty(
   worker: number,
-  { culprit, reason }: WorkerLoss,
+  { culprit, reason, asked }: WorkerLoss,
   dispatcher: Pick<Dispatcher, 'find' | 'suspects'>,
 ): Verdict[] {
+  // Nothing that it had is to blame.
+  if (asked) return [];
   const found = culprit === null || culprit.subject < 1 ? null : dispatcher.find(episodeId(culprit.subject));
   if (culprit !== null && found !== null) return [[found, culpritFailure(culprit, reason)]];
   const detail = `${MOST_DEATHS} workers died with it; the last one ${reason}`;

@@ -48,7 +48,8 @@ async function work(manifest: RunManifest): Promise<void> {
   const text = config.store.textIndex ? createTextFollower(store) : null;
   try {
     const { checkpoint, knobChanges } = findStart(store, config);
-    const run = new Run({ config, manifest, paths, store, checkpoint, knobChanges, log });
+    const textPid = (): number | null => text?.pid ?? null;
+    const run = new Run({ config, manifest, paths, store, checkpoint, knobChanges, log, textPid });
     const server = new ControlServer(manifest.socket, async (request) => await answer(run, request));
     writeManifest(paths, { ...manifest, state: 'starting', reason: null });
     await server.listen();
@@ -120,23 +121,27 @@ async function answer(run: Run, request: ControlRequest): Promise<unknown> {
     case 'status':
       return run.status();
     case 'slots':
-      return await run.slots();
+      return await run.slots(request.workers ?? null);
     case 'pause':
-      return run.pause(request.who, request.now);
+      return request.quiesce ? run.quiesce(request.who) : run.pause(request.who, request.now);
     case 'resume':
       return run.resume(request.who);
     case 'stop':
       return run.stop(request.who);
     case 'set':
-      return await run.set(request.who, request.knobs);
+      return await run.steering.set(request.who, request.knobs);
     case 'schedule':
-      return await run.takeUpSchedule(request.who, request.knobs);
+      return await run.steering.takeUpSchedule(request.who, request.knobs);
     case 'undo':
-      return await run.undo(request.who);
+      return await run.steering.undo(request.who);
     case 'preview':
-      return await run.preview(request.knobs);
+      return await run.steering.preview(request.knobs);
     case 'checkpoint':
-      return run.checkpoint();
+      return run.checkpoint(request.who);
+    case 'workers':
+      return run.changeWorkers((desk) => desk.act(request.who, request));
+    case 'add_worker':
+      return run.changeWorkers((desk) => desk.add(request.who, request.host, request.slots));
     case 'pin':
       return setPin(paths, request);
   }

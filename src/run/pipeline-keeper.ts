@@ -12,7 +12,7 @@ import { StageTimes } from './stage-times.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
 export interface PipelineParts {
-  readonly workers: Pick<WorkerPool, 'status' | 'longCalls' | 'name'>;
+  readonly workers: Pick<WorkerPool, 'status' | 'longCalls' | 'name' | 'isResting'>;
   /** `moves` grows with each sign that an update gets on. */
   readonly trainer: { readonly name: string; readonly moves: number; status(): ChildStatus };
   readonly queue: Pick<SampleQueue, 'oldest'>;
@@ -120,9 +120,10 @@ export class PipelineKeeper {
     if (goal !== this.#goal.goal) this.#goal = { goal, since: now };
     if (moment.held || goal === 'nothing' || goal === 'start') this.#releasedAt = 0;
     else if (this.#releasedAt === 0) this.#releasedAt = now;
-    for (const [worker, { state }] of this.#parts.workers.status().entries()) {
-      // What its process said before is nothing of the next one.
-      if (state !== 'ready') this.#heard.delete(worker);
+    // What its process said before is nothing of the next one.
+    const ready = this.#parts.workers.status().filter(({ state }) => state === 'ready');
+    for (const worker of this.#heard.keys()) {
+      if (!ready.some(({ index }) => index === worker)) this.#heard.delete(worker);
     }
     this.#followUpdate(moment, now);
     this.#followBroadcast(moment.policyVersion, now);
@@ -209,12 +210,13 @@ export class PipelineKeeper {
   #workerViews(now: number): WorkerView[] {
     const { workers } = this.#parts;
     const calls = workers.longCalls();
-    return workers.status().map(({ state, silentMs }, worker) => {
+    return workers.status().map(({ state, silentMs, index: worker }) => {
       const heard = this.#heard.get(worker);
       const call = calls[worker] ?? null;
       const moved = Math.max(heard?.movedAt ?? now, this.#releasedAt === 0 ? now : this.#releasedAt);
       return {
         name: workers.name(worker),
+        resting: workers.isResting(worker),
         state,
         silentMs,
         idleMs: now - moved,

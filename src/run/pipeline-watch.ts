@@ -18,6 +18,8 @@ export interface WorkerStageView {
 export interface WorkerView {
   readonly name: string;
   readonly state: ChildStatus['state'];
+  /** It is given no episodes: somebody drains it. */
+  readonly resting: boolean;
   /** Since its last sign of life, ms. */
   readonly silentMs: number;
   /** Since it last moved anything, or was last let go, ms. */
@@ -136,7 +138,13 @@ export class PipelineWatch {
 
   #judgeWorkers(view: PipelineView): Stall | null {
     const { workers, goal, held, updateMs } = view;
-    const alive = workers.filter(({ state }) => state !== 'dead');
+    const alive = workers.filter(({ state, resting }) => state !== 'dead' && !resting);
+    const isDry = alive.length === 0 && workers.some(({ state, resting }) => state !== 'dead' && resting);
+    // Those that are drained still finish what they have: a pause waits for that, and nothing else does.
+    if (isDry && goal !== 'pause' && updateMs === null) {
+      const message = `${waiter(goal, view.iteration)}: every worker is drained`;
+      return { stage: 'claim', message, ageMs: 0 };
+    }
     const troubles = alive.flatMap((worker) => this.#trouble(worker) ?? []);
     const isWholeStill = troubles.length === alive.length;
     // An update needs no samples until it is over, and held workers give none.

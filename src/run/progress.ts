@@ -29,6 +29,7 @@ export class Progress {
   #totals: Totals;
   #interval = new Interval();
   #batch: BatchOutcome = batchOutcome([]);
+  #queuedBytes = 0;
   #leftOut = NOTHING_LEFT_OUT;
   #heldS = 0;
   #intervalSince: number;
@@ -95,7 +96,9 @@ export class Progress {
     };
   }
 
-  beginUpdate(batch: readonly QueuedSamples[]): void {
+  /** `queuedBytes`: what was queued before its batch was taken. */
+  beginUpdate(batch: readonly QueuedSamples[], queuedBytes: number): void {
+    this.#queuedBytes = queuedBytes;
     this.#updateSince = this.#watch.seconds();
     this.#batch = batchOutcome(batch);
   }
@@ -143,6 +146,7 @@ export class Progress {
       staleEpisodes: this.#leftOut.episodes,
       staleS: this.#leftOut.wallMs / 1000,
       voidShare,
+      queuedBytes: this.#queuedBytes,
       heldOutSuccess: sampled?.success ?? null,
       heldOutByFamily: sampled?.byFamily ?? {},
       heldOutGreedy: greedy?.success ?? null,

@@ -1,8 +1,6 @@
 import type { Config } from '../config/schema.ts';
-import { errorWithHint } from '../domain/error.ts';
-import type { KnobName } from '../domain/knob.ts';
 import type { WorkerSlots } from '../domain/pipeline.ts';
-import type { KnobChange, Preview, RunStatus } from '../domain/run.ts';
+import type { KnobChange, RunStatus } from '../domain/run.ts';
 import type { UpdateMetrics, UpdateSpot } from '../protocol/trainer.ts';
 import { AlertKeeper } from './alert-keeper.ts';
 import { BackPressure, flowRules } from './back-pressure.ts';
@@ -12,8 +10,17 @@ import { trainerOptions, workerOptions } from './child-settings.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { bytesByWorker, EpisodeIntake, type ReceivedEpisode } from './episode-intake.ts';
 import { EvaluationKeeper } from './evaluation-keeper.ts';
-import { activityOf, type EndKind, type FlowRules, mayDispatch, mayUpdate, type Situation } from './flow.ts';
+import {
+  activityOf,
+  type EndKind,
+  type FlowRules,
+  mayDispatch,
+  mayUpdate,
+  type Situation,
+  situationOf,
+} from './flow.ts';
 import { describeStop } from './guard.ts';
+import { HostKeeper } from './host-keeper.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { KnobKeeper } from './knob-keeper.ts';
 import { LeakKeeper } from './leak-keeper.ts';
@@ -25,8 +32,10 @@ import { ProviderNews } from './provider-news.ts';
 import { RejectedUpdates } from './rejected-updates.ts';
 import { SampleFlow } from './sample-flow.ts';
 import { identity, limits } from './status.ts';
+import { Steering } from './steering.ts';
 import { StoreKeeper } from './store-keeper.ts';
 import { TrainerLink } from './trainer-link.ts';
+import { WorkerDesk } from './worker-desk.ts';
 import { WorkerPool } from './worker-pool.ts';
 
 export interface RunOptions extends JournalOptions {
@@ -35,11 +44,11 @@ export interface RunOptions extends JournalOptions {
   readonly checkpoint: Checkpoint | null;
   /** Every change of a knob stored so far, oldest first. */
   readonly knobChanges: readonly KnobChange[];
+  /** The process of the text indexer; null while there is none. */
+  readonly textPid: () => number | null;
 }
 
 const TICK_MS = 200;
-/** A worker whose main thread is stuck does not answer. */
-const SLOTS_TIMEOUT_MS = 2000;
 /** How long children may take to end by themselves before their process groups are killed. */
 const CHILD_GRACE_MS = 3000;
 /** A tick that comes so late says that the machine or this process was asleep. */
@@ -59,6 +68,8 @@ export class Run {
   readonly #trainer: TrainerLink;
   readonly #dispatcher: Dispatcher;
   readonly #knobs: KnobKeeper;
+  /** What people do with the knobs. */
+  readonly steering: Steering;
   readonly #providers: ProviderNews;
   readonly #samples: SampleFlow;
   readonly #rules: FlowRules;
@@ -68,6 +79,8 @@ export class Run {
   readonly #evaluation: EvaluationKeeper;
   readonly #leaks: LeakKeeper;
   readonly #alerts: AlertKeeper;
+  readonly #desk: WorkerDesk;
+  readonly #hosts: HostKeeper;
   readonly #life: Lifecycle;
   readonly #rejected: RejectedUpdates;
   readonly #losses: LostChildren;
@@ -80,7 +93,7 @@ export class Run {
   #lastTick = Date.now();
 
   constructor(options: RunOptions) {
-    const { config, paths, store, checkpoint } = options;
+    const { config, paths, store, checkpoint, textPid } = options;
     this.#config = config;
     this.#rules = flowRules(config);
     this.#journal = new Journal(options);
@@ -124,6 +137,7 @@ export class Run {
       history: options.knobChanges,
       steering: checkpoint?.steering ?? null,
     });
+    this.steering = new Steering({ life: this.#life, knobs: this.#knobs, trainer: this.#trainer });
     this.#rejected = new RejectedUpdates({
       guard: config.guard,
       trainer: this.#trainer,
@@ -141,16 +155,21 @@ export class Run {
       journal: this.#journal,
       ...config.sampling,
     });
-    this.#losses = new LostChildren({
-      trainer: this.#trainer,
+    const shared = {
       workers: this.#workers,
       dispatcher: this.#dispatcher,
-      intake: this.#intake,
-      samples: this.#samples,
       journal: this.#journal,
       life: this.#life,
+    };
+    this.#losses = new LostChildren({
+      ...shared,
+      trainer: this.#trainer,
+      intake: this.#intake,
+      samples: this.#samples,
       maxRestarts: config.supervision.maxRestarts,
     });
+    this.#desk = new WorkerDesk({ ...shared, paths, hosts: config.hosts, slots: config.sampling.slots });
+    this.#hosts = new HostKeeper({ hosts: config.hosts, workers: this.#workers, textPid });
     this.#leaks = new LeakKeeper({ paths, journal: this.#journal, workers: this.#workers });
     this.#checkpoints = new CheckpointKeeper(paths.checkpoints, config, {
       trainer: this.#trainer,
@@ -176,6 +195,7 @@ export class Run {
   }
 
   status(): RunStatus {
+    const now = Date.now();
     return {
       ...identity(this.#journal.manifest),
       ...this.#progress.totals(),
@@ -187,10 +207,14 @@ export class Run {
       knobs: this.#trainer.knobs,
       scheduled: this.#knobs.scheduled,
       undoable: this.#knobs.undoable,
-      children: [...this.#workers.status(), this.#trainer.status()],
+      children: [
+        ...this.#workers.status().map((child) => this.#desk.withDrain(child)),
+        this.#hosts.withFigures(this.#trainer.status(), now),
+      ],
       batching: this.#workers.batching(),
       pressure: this.#pressure.pressure(this.#situation()),
-      ...this.#pipeline.status(Date.now()),
+      ...this.#pipeline.status(now),
+      ...this.#hosts.status(now),
       retried: this.#dispatcher.retried,
       waste: this.#samples.waste,
       store: this.#storeKeeper.status(),
@@ -198,14 +222,26 @@ export class Run {
     };
   }
 
-  /** What is in every slot. */
-  async slots(): Promise<WorkerSlots[]> {
-    return await this.#workers.slots(SLOTS_TIMEOUT_MS);
+  /** What is in every slot, or in those of these workers. */
+  async slots(workers: readonly number[] | null): Promise<WorkerSlots[]> {
+    return await this.#workers.slots(workers);
+  }
+
+  /** What people do with workers. */
+  changeWorkers(change: (desk: WorkerDesk) => string | string[]): string | string[] {
+    const names = change(this.#desk);
+    this.#advance();
+    return names;
   }
 
   /** Soft: what is in flight is finished, then all rest. `now`: every slot and the trainer stop where they are. */
   pause(who: string, now: boolean): void {
     if (this.#life.pause(who, now)) this.#advance();
+  }
+
+  /** Brings everything to rest and into a checkpoint: nothing in flight, safe to move or upgrade. */
+  quiesce(who: string): void {
+    if (this.#life.quiesce(who)) this.#advance();
   }
 
   resume(who: string): void {
@@ -225,32 +261,9 @@ export class Run {
     this.#life.stop(who);
   }
 
-  /** Changes knobs; refuses all of them when one is out of range. Resolves when the trainer has taken them over. */
-  async set(who: string, knobs: Readonly<Partial<Record<KnobName, number>>>): Promise<KnobChange[]> {
-    this.#life.refuseEnding();
-    return await this.#knobs.set(who, knobs);
-  }
-
-  /** Puts back what the newest turn by a person changed. */
-  async undo(who: string): Promise<KnobChange> {
-    this.#life.refuseEnding();
-    return await this.#knobs.undo(who);
-  }
-
-  /** Lets the schedule move knobs again that somebody has turned. */
-  async takeUpSchedule(who: string, knobs: readonly KnobName[]): Promise<KnobChange[]> {
-    this.#life.refuseEnding();
-    return await this.#knobs.takeUp(who, knobs);
-  }
-
-  /** What knobs would do to the newest update. */
-  async preview(knobs: Readonly<Partial<Record<KnobName, number>>>): Promise<Preview> {
-    this.#life.refuseEnding();
-    return await this.#trainer.preview(knobs);
-  }
-
   /** Writes a checkpoint of the newest good state; returns its name. */
-  checkpoint(): string {
+  checkpoint(who: string): string {
+    this.#journal.command(who, 'command', 'run', 'asked for a checkpoint');
     return this.#checkpoints.write();
   }
 
@@ -284,12 +297,7 @@ export class Run {
       ...workerOptions(this.#config),
       onReady: (worker, catalog, runsOn) => {
         this.#providers.tell(this.#workers.name(worker), runsOn);
-        try {
-          this.#dispatcher.setCatalog(catalog);
-          this.#childReady();
-        } catch (thrown) {
-          this.#life.fail('workers-disagree', 'run', errorWithHint(thrown));
-        }
+        if (this.#desk.admit(worker, catalog)) this.#childReady();
       },
       onRoom: (inStep) => this.#roomLeft(inStep),
       onEpisode: (worker, episode) => this.#intake.add({ ...episode, worker }),
@@ -300,7 +308,7 @@ export class Run {
         this.#losses.worker(worker, loss);
         this.#advance();
       },
-      onRefused: (worker, reason) => this.#life.fail('worker-refused', this.#workers.name(worker), reason),
+      onRefused: (worker, reason) => this.#desk.refuse(worker, 'worker-refused', reason),
       onStderr: (worker, line) => this.#journal.log(`${this.#workers.name(worker)}: ${line}`),
     });
   }
@@ -380,23 +388,30 @@ export class Run {
   }
 
   #beginUpdate(): void {
+    const { bytes } = this.#samples.queued;
     const batch = this.#samples.takeBatch();
     if (batch === null) return;
     this.#knobs.beforeUpdate();
-    this.#progress.beginUpdate(batch);
+    this.#progress.beginUpdate(batch, bytes);
     this.#trainer.update(this.#progress.iteration + 1, batch);
   }
 
   #advancePausing(): void {
+    const { quiescing } = this.#life;
+    // Whole batches would be sampled again by a run that goes on elsewhere.
+    if (quiescing && mayUpdate({ ...this.#situation(), state: 'running' }, this.#rules)) this.#beginUpdate();
     const rested = this.#dispatcher.inFlight === 0 && !this.#trainer.updating;
     if (!rested && !this.#life.hardPaused) return;
-    this.#life.setState('paused', this.#journal.manifest.reason);
-    this.#checkpoints.tryWrite();
+    if (!quiescing) {
+      this.#life.setState('paused', this.#journal.manifest.reason);
+      this.#checkpoints.tryWrite();
+      // What cannot be stored stalls the run by itself.
+    } else if (this.#intake.flush()) this.#checkpoints.settle(this.#life, this.#samples.queued.steps);
   }
 
   #advanceEnding(kind: EndKind): void {
     if (this.#life.ending.waits(this.#situation())) return;
-    const canEvaluate = this.#workers.readyCount > 0 && this.#dispatcher.ready;
+    const canEvaluate = this.#workers.samplingCount > 0 && this.#dispatcher.ready;
     if (this.#life.ending.takeFinalEvaluation() && canEvaluate && this.#evaluation.begin()) return;
     void this.#close(kind);
   }
@@ -410,6 +425,7 @@ export class Run {
     this.#trainer.checkHeartbeat(asleep);
     this.#storeKeeper.tick(this.#lastTick);
     this.#alerts.settle(this.#life.state, now);
+    this.#desk.tick(now);
     const { minutes } = this.#config.stop;
     if (minutes !== null && this.#progress.elapsedS >= minutes * 60) this.#life.finish();
     this.#advance();
@@ -424,16 +440,7 @@ export class Run {
   }
 
   #situation(): Situation {
-    return {
-      state: this.#life.state,
-      hardPaused: this.#life.hardPaused,
-      ending: this.#life.ending.kind,
-      evaluating: this.#dispatcher.evaluating,
-      updating: this.#trainer.updating,
-      trainerReady: this.#trainer.ready,
-      queuedSteps: this.#samples.queued.steps,
-      queuedBytes: this.#samples.queued.bytes,
-    };
+    return situationOf(this.#life, this.#dispatcher, this.#trainer, this.#samples.queued);
   }
 
   // The end -----------------------------------------------------------------------------------------------------------

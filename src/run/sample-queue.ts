@@ -12,7 +12,10 @@ export interface QueuedSamples {
   /** Policy version of its oldest step. */
   readonly oldestVersion: number;
   /** What became of it. */
-  readonly outcome: Pick<EpisodeSummary, 'reward' | 'success' | 'truncated' | 'trust' | 'wallMs'>;
+  readonly outcome: Pick<
+    EpisodeSummary,
+    'reward' | 'success' | 'truncated' | 'trust' | 'wallMs' | 'components'
+  >;
 }
 
 /** Trainable episodes that wait for an update, oldest first. */
@@ -39,14 +42,14 @@ export class SampleQueue {
   push({ summary, bootstrapValue, attachments }: DeliveredEpisode): void {
     const { body: _body, ...tensors } = attachments;
     const { id, steps, terminated, firstPolicyVersion } = summary;
-    const { reward, success, truncated, trust, wallMs } = summary;
+    const { reward, success, truncated, trust, wallMs, components } = summary;
     const own = copyTogether(tensors);
     this.#items.push({
       header: { id, steps, terminated, bootstrapValue },
       ...own,
       queuedAt: Date.now(),
       oldestVersion: firstPolicyVersion,
-      outcome: { reward, success, truncated, trust, wallMs },
+      outcome: { reward, success, truncated, trust, wallMs, components },
     });
     this.#steps += steps;
     this.#bytes += own.bytes;

@@ -134,6 +134,13 @@ export class Scheduler {
       .map(({ assignment }) => assignment);
   }
 
+  /** How many a worker has in flight. */
+  countAt(worker: number): number {
+    let count = 0;
+    for (const entry of this.#inFlight.values()) count += Number(entry.worker === worker);
+    return count;
+  }
+
   /** Seconds since the training episodes at a worker were given out, in sum. */
   spentS(worker: number): number {
     const now = this.#clock();

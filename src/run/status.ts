@@ -9,7 +9,16 @@ export function identity(
   return { id, name, state, reason, attempt, pid: process.pid, time: Date.now() };
 }
 
-/** The part of a status that says where the config ends the run and its batches. */
-export function limits({ stop, sampling }: Config): Pick<RunStatus, 'limitS' | 'batchSteps'> {
-  return { limitS: stop.minutes === null ? null : stop.minutes * 60, batchSteps: sampling.batchSteps };
+/** The part of a status that the config says: where it ends the run and its batches, and what its speed depends on. */
+export function limits(config: Config): Pick<RunStatus, 'limitS' | 'batchSteps' | 'setup'> {
+  const { stop, sampling, evaluation, trainer } = config;
+  return {
+    limitS: stop.minutes === null ? null : stop.minutes * 60,
+    batchSteps: sampling.batchSteps,
+    setup: {
+      overlap: sampling.overlap,
+      evaluationEvery: evaluation.every,
+      trainerThreads: trainer.threads,
+    },
+  };
 }

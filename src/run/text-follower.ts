@@ -42,6 +42,11 @@ export class TextFollower {
     this.#options = options;
   }
 
+  /** Of the indexer's process; null while there is none. */
+  get pid(): number | null {
+    return this.#indexer?.pid ?? null;
+  }
+
   start(): void {
     const child = spawnHelper('text', (line) => this.#options.log(`text index: ${line}`));
     this.#indexer = child;

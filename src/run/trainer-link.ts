@@ -131,6 +131,7 @@ export class TrainerLink {
       rssMiB: 0,
       provider: this.#provider,
       resources: null,
+      drain: null,
     };
   }
 

@@ -1,5 +1,5 @@
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
-import type { HostSpec } from '../domain/host.ts';
+import type { HostFigures, HostSpec } from '../domain/host.ts';
 import type { Batching, WorkerSlots } from '../domain/pipeline.ts';
 import type { ChildStatus } from '../domain/run.ts';
 import type { Catalog } from '../domain/task.ts';
@@ -14,6 +14,7 @@ import {
 } from '../protocol/worker.ts';
 import { ChildLink, type RestartPolicy } from './child-link.ts';
 import { dealInTurn } from './deal.ts';
+import { isThisMachine } from './host-keeper.ts';
 import type { RunsOn } from './provider-news.ts';
 import { RecentReports } from './recent-reports.ts';
 import { SlotQuestion } from './slot-question.ts';
@@ -55,6 +56,8 @@ export interface WorkerLoss {
   readonly retryMs: number | null;
   /** What its environment was at that ended it, if that is known. */
   readonly culprit: LifelineNews | null;
+  /** Somebody wanted it started anew: it died of nothing. */
+  readonly asked: boolean;
 }
 
 /** What the main thread of a worker is at, and since when (ms since the epoch), where it takes long. */
@@ -71,10 +74,20 @@ interface Member {
   call: LongCall | null;
   readonly question: SlotQuestion;
   provider: string | null;
+  /** It is given no episodes. */
+  resting: boolean;
+  /** It has left the run; its place keeps its number. */
+  gone: boolean;
 }
+
+/** A worker whose main thread is stuck does not answer. */
+const SLOTS_TIMEOUT_MS = 2000;
+/** How long a worker that is to be started anew, or leaves, may take to end by itself, ms. */
+const GRACE_MS = 3000;
 
 /** All workers of a run, on all hosts. */
 export class WorkerPool {
+  readonly #options: WorkerPoolOptions;
   readonly #members: Member[] = [];
   readonly #recent = new RecentReports();
   #weights: { policyVersion: number; bytes: Uint8Array } | null = null;
@@ -82,32 +95,97 @@ export class WorkerPool {
   #pace = 0;
 
   constructor(options: WorkerPoolOptions) {
+    this.#options = options;
     const places = options.hosts.flatMap((host) => Array.from({ length: host.workers }, () => host));
     for (const [index, host] of places.entries()) {
       const slots = Math.floor(options.slots / places.length) + Number(index < options.slots % places.length);
-      const { limits } = options.settings;
-      const settings = {
-        ...options.settings,
-        worker: index,
-        host: host.name,
-        slots,
-        limits: limits && { ...limits, hostWorkers: host.workers },
-      };
-      this.#members.push(this.#createMember(options, host, settings));
+      this.#members.push(this.#createMember(options, host, this.#settings(index, host, slots, host.workers)));
     }
   }
 
+  /** How many there are, without those that have left. */
   get size(): number {
-    return this.#members.length;
+    return this.#present.length;
   }
 
   get readyCount(): number {
-    return this.#members.filter(({ link }) => link.state === 'ready').length;
+    return this.#present.filter(({ link }) => link.state === 'ready').length;
+  }
+
+  /** Those that episodes can be given to. */
+  get samplingCount(): number {
+    return this.#present.filter(({ link, resting }) => link.state === 'ready' && !resting).length;
   }
 
   /** Names of the workers that were given up. */
   get dead(): string[] {
-    return this.#members.filter(({ link }) => link.state === 'dead').map(({ link }) => link.name);
+    return this.#present.filter(({ link }) => link.state === 'dead').map(({ link }) => link.name);
+  }
+
+  /** Numbers of the workers that have not left, with their hosts. */
+  get places(): { readonly worker: number; readonly host: string }[] {
+    return this.#present.map(({ settings }) => ({ worker: settings.worker, host: settings.host }));
+  }
+
+  get #present(): Member[] {
+    return this.#members.filter(({ gone }) => !gone);
+  }
+
+  /** What a worker is told, of `hostWorkers` on its host. */
+  #settings(worker: number, host: HostSpec, slots: number, hostWorkers: number): WorkerSettings {
+    const { settings } = this.#options;
+    const { limits } = settings;
+    // One is enough to say how a machine is; the run's own it sees itself.
+    const watchHost = !isThisMachine(host) && this.places.every((place) => place.host !== host.name);
+    return {
+      ...settings,
+      worker,
+      host: host.name,
+      slots,
+      limits: limits && { ...limits, hostWorkers: Math.max(1, hostWorkers) },
+      ...(watchHost ? { watchHost } : {}),
+    };
+  }
+
+  /** Makes a place for another worker, which the caller starts; gives its number. */
+  add(host: HostSpec, slots: number): number {
+    const worker = this.#members.length;
+    const there = this.places.filter((place) => place.host === host.name).length;
+    // Where several run, what is sampled depends on the clock anyway.
+    const settings = { ...this.#settings(worker, host, slots, there + 1), lockstep: false };
+    this.#members.push(this.#createMember(this.#options, host, settings));
+    return worker;
+  }
+
+  startWorker(worker: number): void {
+    this.#members[worker]?.link.start();
+  }
+
+  /** Gives a worker no new episodes, or gives it some again. */
+  setResting(worker: number, resting: boolean): void {
+    const member = this.#members[worker];
+    if (member !== undefined) member.resting = resting;
+  }
+
+  isResting(worker: number): boolean {
+    return this.#members[worker]?.resting === true;
+  }
+
+  /** Starts a worker anew: one that has nothing left ends by itself, another is killed. */
+  restart(worker: number, reason: string, isIdle: boolean): void {
+    this.#members[worker]?.link.restart(reason, isIdle ? { type: 'stop' } : null, GRACE_MS);
+  }
+
+  /** Ends a worker for good; what it still had is lost as with one that died. */
+  async remove(worker: number): Promise<void> {
+    const member = this.#members[worker];
+    if (member === undefined || member.gone) return;
+    member.gone = true;
+    member.question.answer(null);
+    const wasUp = member.link.status().pid !== null;
+    await member.link.stop({ type: 'stop' }, GRACE_MS);
+    const loss = { reason: 'has left the run', retryMs: null, culprit: null, asked: true };
+    if (wasUp) this.#options.onLost(worker, loss);
   }
 
   name(worker: number): string {
@@ -119,14 +197,24 @@ export class WorkerPool {
   }
 
   status(): ChildStatus[] {
-    return this.#members.map(({ link, settings, report, provider }) => ({
+    return this.#present.map(({ link, settings, report, provider }) => ({
       ...link.status(),
       slots: settings.slots,
       busySlots: link.state === 'ready' ? (report?.busySlots ?? 0) : 0,
       provider,
       rssMiB: report?.rssMiB ?? 0,
       resources: report?.watch?.resources ?? null,
+      drain: null,
     }));
+  }
+
+  /** What workers say of their hosts, by name. */
+  hostFigures(): Map<string, HostFigures> {
+    return new Map(
+      this.#present.flatMap(({ settings, report }) =>
+        report?.watch?.host === undefined ? [] : [[settings.host, report.watch.host] as const],
+      ),
+    );
   }
 
   /** They are told to stand still. */
@@ -134,7 +222,7 @@ export class WorkerPool {
     return this.#pace === 0;
   }
 
-  /** What the main thread of each worker is inside of, where that takes long; null where it does not. */
+  /** What the main thread of each worker is inside of, by its number, where that takes long; null where it does not. */
   longCalls(): (LongCall | null)[] {
     return this.#members.map(({ call }) => call);
   }
@@ -146,31 +234,31 @@ export class WorkerPool {
 
   /** How the policy is asked, over the last seconds, all workers. */
   batching(): Batching {
-    const windows = this.#members.map(({ report }) => report?.windowMs ?? 0);
-    const { slice = 1, slots = 1 } = this.#members[0]?.settings ?? {};
+    const windows = this.#present.map(({ report }) => report?.windowMs ?? 0);
+    const { slice = 1, slots = 1 } = this.#present[0]?.settings ?? {};
     return this.#recent.batching(Math.min(slice, slots), Math.max(0, ...windows));
   }
 
   start(): void {
-    for (const { link } of this.#members) link.start();
+    for (const { link } of this.#present) link.start();
   }
 
   /** Kills workers that have been silent for too long, but none after this process was `asleep` itself. */
   checkHeartbeats(asleep: boolean): void {
-    for (const { link } of this.#members) {
+    for (const { link } of this.#present) {
       if (asleep) link.excuse();
       else link.checkHeartbeat();
     }
   }
 
   revive(): void {
-    for (const { link } of this.#members) link.revive();
+    for (const { link } of this.#present) link.revive();
   }
 
   /** Gives every worker, and each that starts later, these weights. */
   broadcast(policyVersion: number, bytes: Uint8Array): void {
     this.#weights = { policyVersion, bytes };
-    for (const { link } of this.#members) {
+    for (const { link } of this.#present) {
       if (link.state === 'ready') link.send({ type: 'weights', policyVersion }, { weights: bytes });
     }
   }
@@ -178,7 +266,7 @@ export class WorkerPool {
   /** Has every worker, and each that starts later, build a new environment for each episode of this family. */
   quarantine(family: string): void {
     this.#quarantined.add(family);
-    for (const { link } of this.#members) {
+    for (const { link } of this.#present) {
       if (link.state === 'ready') link.send({ type: 'quarantine', family });
     }
   }
@@ -188,7 +276,7 @@ export class WorkerPool {
     if (pace === this.#pace) return;
     const before = this.#pace;
     this.#pace = pace;
-    for (const { link } of this.#members) if (link.state === 'ready') this.#tellPace(link, before);
+    for (const { link } of this.#present) if (link.state === 'ready') this.#tellPace(link, before);
   }
 
   /** Tells a worker the pace, if it differs from the one `before`. */
@@ -203,7 +291,9 @@ export class WorkerPool {
 
   /** Asks `next` for an episode for each that a worker has room for, until it has none. */
   fill(next: (worker: number) => Assignment | null): void {
-    const room = this.#members.map(({ link, credits }) => (link.state === 'ready' ? credits : 0));
+    const room = this.#members.map(({ link, credits, resting, gone }) =>
+      link.state === 'ready' && !resting && !gone ? credits : 0,
+    );
     for (const [index, episodes] of dealInTurn(room, next).entries()) {
       const member = this.#members[index];
       if (member === undefined || episodes.length === 0) continue;
@@ -212,9 +302,10 @@ export class WorkerPool {
     }
   }
 
-  /** What is in the slots of every worker that answers within so many ms. */
-  async slots(timeoutMs: number): Promise<WorkerSlots[]> {
-    return await Promise.all(this.#members.map(async (member) => await askForSlots(member, timeoutMs)));
+  /** What is in the slots of these workers, or of all. */
+  async slots(workers: readonly number[] | null): Promise<WorkerSlots[]> {
+    const asked = this.#present.filter(({ settings }) => workers?.includes(settings.worker) ?? true);
+    return await Promise.all(asked.map(async (member) => await askForSlots(member)));
   }
 
   ack(worker: number, bytes: number): void {
@@ -222,7 +313,7 @@ export class WorkerPool {
   }
 
   async stop(graceMs: number): Promise<void> {
-    await Promise.all(this.#members.map(async ({ link }) => await link.stop({ type: 'stop' }, graceMs)));
+    await Promise.all(this.#present.map(async ({ link }) => await link.stop({ type: 'stop' }, graceMs)));
   }
 
   #createMember(options: WorkerPoolOptions, host: HostSpec, settings: WorkerSettings): Member {
@@ -236,6 +327,8 @@ export class WorkerPool {
       call: null,
       question: new SlotQuestion(),
       provider: null,
+      resting: false,
+      gone: false,
       link: new ChildLink<ToWorker, FromWorker>({
         role: 'worker',
         index,
@@ -249,7 +342,7 @@ export class WorkerPool {
           if (news === null) options.onStderr(index, line);
           else hear(member, news);
         },
-        onLost: (reason, retryMs) => {
+        onLost: (reason, retryMs, asked) => {
           const { culprit } = member;
           member.culprit = null;
           member.call = null;
@@ -258,7 +351,7 @@ export class WorkerPool {
           member.report = null;
           member.provider = null;
           member.question.answer(null);
-          options.onLost(index, { reason, retryMs, culprit });
+          options.onLost(index, { reason, retryMs, culprit, asked });
         },
       }),
     };
@@ -339,10 +432,10 @@ function hear(member: Member, news: LifelineNews): void {
   } else member.culprit = news;
 }
 
-async function askForSlots(member: Member, timeoutMs: number): Promise<WorkerSlots> {
+async function askForSlots(member: Member): Promise<WorkerSlots> {
   const { link, question } = member;
   const isReady = link.state === 'ready';
-  const slots = isReady ? await question.ask(() => link.send({ type: 'slots' }), timeoutMs) : null;
+  const slots = isReady ? await question.ask(() => link.send({ type: 'slots' }), SLOTS_TIMEOUT_MS) : null;
   const { call } = member;
   const stuck = call === null ? null : { slot: call.slot, stage: call.stage, ms: Date.now() - call.since };
   return { worker: link.name, slots: slots === null ? null : [...slots], stuck };

@@ -2,6 +2,7 @@ import type { EnvironmentDefinition } from '../../envs/contract.ts';
 import { findEnvironment } from '../../envs/registry.ts';
 import { errorText, errorWithHint, LabError } from '../domain/error.ts';
 import { connectToParent } from '../protocol/child.ts';
+import { HostFiguresReader } from '../protocol/host-figures.ts';
 import { type Lifeline, startLifeline } from '../protocol/lifeline.ts';
 import { type FromWorker, type ToWorker, toWorkerSchema, type WorkerSettings } from '../protocol/worker.ts';
 import { Measure, measureEnvironment } from './measure.ts';
@@ -67,6 +68,7 @@ async function start(settings: WorkerSettings): Promise<void> {
   const created = await createWorker(settings, definition);
   if (created === null) return;
   worker = created;
+  const host = settings.watchHost === true ? new HostFiguresReader() : null;
   setInterval(() => {
     created.checkDeadlines();
     const reason = created.exhausted();
@@ -74,7 +76,9 @@ async function start(settings: WorkerSettings): Promise<void> {
       process.stderr.write(`${reason}\n`);
       process.exit(1);
     }
-    connection.send({ type: 'report', report: created.report() });
+    const report = created.report();
+    const watch = report.watch && { ...report.watch, host: host?.read() };
+    connection.send({ type: 'report', report: { ...report, watch } });
   }, REPORT_INTERVAL_MS).unref();
   const { provider, fellBackFrom } = created.engine;
   connection.send({

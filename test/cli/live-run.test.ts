@@ -50,8 +50,8 @@ describe('control', () => {
       '{"run":"demo-1","paused":true,"now":true}\n',
     );
     expect(run.requests).toMatchObject([
-      { command: 'pause', now: false },
-      { command: 'pause', now: true },
+      { command: 'pause', now: false, quiesce: false },
+      { command: 'pause', now: true, quiesce: false },
     ]);
   });
 

@@ -51,7 +51,7 @@ describe('the control socket', () => {
     await client.set({ clip: 0.1 });
     client.close();
     expect(requests).toEqual([
-      { id: 1, command: 'pause', who: expect.stringMatching(/^.+@.+$/u), now: true },
+      { id: 1, command: 'pause', who: expect.stringMatching(/^.+@.+$/u), now: true, quiesce: false },
       { id: 2, command: 'set', who: expect.stringMatching(/^.+@.+$/u), knobs: { clip: 0.1 } },
     ]);
   });

@@ -21,6 +21,8 @@ class Simulation {
   /** Steps of each worker between two reports; null: it does not report. */
   steps: (number | null)[] = [100, 100];
   policyVersion = 2;
+  /** Workers that are given no episodes. */
+  resting: number[] = [];
   drifts: SlotDrift[] = [];
   rebuilds: SlotRebuild[] = [];
   readonly keeper = new PipelineKeeper({
@@ -28,6 +30,7 @@ class Simulation {
       status: () => this.children,
       longCalls: () => this.calls,
       name: (worker) => `worker ${worker}@local`,
+      isResting: (worker) => this.resting.includes(worker),
     },
     trainer: this.trainerLink,
     journal: {
@@ -107,6 +110,7 @@ function child(role: ChildStatus['role'], index: number): ChildStatus {
     rssMiB: 1,
     provider: 'cpu',
     resources: null,
+    drain: null,
   };
 }
 

@@ -33,6 +33,7 @@ function worker(index: number, change: Partial<WorkerView> = {}): WorkerView {
   return {
     name: `worker ${index}@local`,
     state: 'ready',
+    resting: false,
     silentMs: 300,
     idleMs: 200,
     call: null,

@@ -79,7 +79,7 @@ describe('samples of too old a policy', () => {
     expect(events).toEqual([
       'samples-stale: 1 episodes with 6 steps and 1.5 s of sampling were left out of batches: a step of theirs was more than 2 policy versions old (sampling.maxStaleness)',
     ]);
-    progress.beginUpdate(queue.take(6));
+    progress.beginUpdate(queue.take(6), 0);
     const row = progress.finishIteration(6, 1, metricsOf(6));
     expect(row).toMatchObject({ staleSteps: 18, staleEpisodes: 3, staleS: 4.5 });
     expect(progress.finishIteration(7, 1, metricsOf(7))).toMatchObject({ staleSteps: 0, staleS: 0 });
@@ -154,7 +154,7 @@ describe('a row of metrics', () => {
       progress.add(episodeSummary(episode));
     }
     progress.add(episodeSummary({ trust: 'void', steps: 3, reward: null }));
-    progress.beginUpdate(queue.take(12));
+    progress.beginUpdate(queue.take(12), 0);
     const first = progress.finishIteration(1, 1, metricsOf(1));
     expect(first).toMatchObject({
       batchEpisodes: 2,
@@ -167,7 +167,7 @@ describe('a row of metrics', () => {
       envSteps: 23,
     });
     // Nothing was sampled for the second: its batch was in the queue.
-    progress.beginUpdate(queue.take(8));
+    progress.beginUpdate(queue.take(8), 0);
     const second = progress.finishIteration(2, 1, metricsOf(2));
     expect(second).toMatchObject({
       batchEpisodes: 2,
@@ -183,6 +183,7 @@ describe('a row of metrics', () => {
 
   it('of nothing is 0, not NaN', () => {
     expect(batchOutcome([])).toEqual({
+      components: {},
       batchEpisodes: 0,
       batchSteps: 0,
       reward: 0,

@@ -142,6 +142,10 @@ function answerOf(request: ControlRequest): unknown {
     case 'stop':
     case 'checkpoint':
       return null;
+    case 'workers':
+      return request.targets;
+    case 'add_worker':
+      return `worker 2@${request.host}`;
     case 'pin':
       return true;
   }
@@ -172,7 +176,7 @@ function statusOf({ id, name, state, reason, attempt }: RunManifest): RunStatus 
     undoable: null,
     children: [],
     batching: null,
-    pressure: { level: 'soft', bytes: 2 ** 20, softBytes: 2 ** 20, hardBytes: 2 ** 21 },
+    pressure: { level: 'soft', bytes: 2 ** 20, softBytes: 2 ** 20, hardBytes: 2 ** 21, trail: [] },
     stages: [],
     retried: 0,
     stall: null,
@@ -181,5 +185,8 @@ function statusOf({ id, name, state, reason, attempt }: RunManifest): RunStatus 
     leaks: [],
     store: null,
     alerts: [],
+    own: [],
+    hosts: [],
+    setup: null,
   };
 }

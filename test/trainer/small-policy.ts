@@ -72,6 +72,7 @@ export function batchOf(
     oldValues: returns,
     staleness: 0,
     stalest: 0,
+    staleCounts: [],
     explainedVariance: 0,
   };
 }

@@ -6,6 +6,7 @@ import { LabError } from '../../src/domain/error.ts';
 import { FAILURE_TYPES, failureTrust } from '../../src/domain/failure.ts';
 import { episodeId } from '../../src/domain/id.ts';
 import { checkKnob, initialKnobs, KNOB_NAMES, type KnobValues } from '../../src/domain/knob.ts';
+import type { WorkerSlots } from '../../src/domain/pipeline.ts';
 import type {
   ChildStatus,
   IterationMetrics,
@@ -98,6 +99,7 @@ export function childOf(change: Partial<ChildStatus> = {}): ChildStatus {
     rssMiB: 900,
     provider: 'cpu',
     resources: { cpu: 0.97, openFiles: 41, tempBytes: 2_097_152 },
+    drain: null,
     ...change,
   };
 }
@@ -127,7 +129,7 @@ export function statusOf(change: Partial<RunStatus> = {}): RunStatus {
     undoable: null,
     children: [childOf(), childOf({ role: 'trainer', slots: 0, busySlots: 0, rssMiB: 300, resources: null })],
     batching: { rows: 212, capacity: 256, waitMs: 3.1, windowMs: 4, inferenceMs: 3.6 },
-    pressure: { level: 'none', bytes: 4_000_000, softBytes: 400_000_000, hardBytes: 500_000_000 },
+    pressure: { level: 'none', bytes: 4_000_000, softBytes: 400_000_000, hardBytes: 500_000_000, trail: [] },
     stages: [{ stage: 'step', ageMs: 12, p99Ms: 30, subject: 'worker 0@local, slot 12', count: 40 }],
     retried: 0,
     stall: null,
@@ -136,6 +138,9 @@ export function statusOf(change: Partial<RunStatus> = {}): RunStatus {
     leaks: [],
     alerts: [],
     store: null,
+    own: [],
+    hosts: [],
+    setup: null,
     ...change,
   };
 }
@@ -177,6 +182,9 @@ export function metricsOf(iteration: number, change: Partial<IterationMetrics> =
     gradientNorm: 1,
     staleness: 0.5,
     stalest: 2,
+    staleCounts: [6000, 1800, 200],
+    components: { progress: 0.6 * share, step: -0.1, success: share },
+    queuedBytes: 3_000_000,
     staleSteps: 0,
     staleEpisodes: 0,
     staleS: 0,
@@ -280,6 +288,8 @@ export class FakeRun {
   previewRefused: string | null = null;
   /** Held back, previews are answered when this resolves. */
   previewGate: Promise<unknown> = Promise.resolve();
+  /** What every question for slots is answered. */
+  slots: WorkerSlots[] = [];
   readonly #turns: KnobChange[] = [];
   readonly #server: ControlServer;
   readonly #lock: { release(): void };
@@ -331,30 +341,24 @@ export class FakeRun {
 
   async #answer(request: ControlRequest): Promise<unknown> {
     if (request.command !== 'status') this.requests.push(request);
-    switch (request.command) {
-      case 'status':
-        return { ...this.status, knobs: this.knobs, undoable: this.#turns.at(-1) ?? null };
-      case 'pause':
-        this.status = { ...this.status, state: request.now ? 'paused' : 'pausing' };
-        return null;
-      case 'resume':
-        this.status = { ...this.status, state: 'running' };
-        return null;
-      case 'set':
-        return await this.#set(request.knobs, request.who);
-      case 'undo':
-        return this.#undo(request.who);
-      case 'preview':
-        await this.previewGate;
-        if (this.previewRefused !== null) throw new LabError('usage', { message: this.previewRefused });
-        return PREVIEW;
-      case 'schedule':
-      case 'slots':
-      case 'stop':
-      case 'checkpoint':
-      case 'pin':
-        return null;
+    if (request.command === 'set') return await this.#set(request.knobs, request.who);
+    if (request.command === 'undo') return this.#undo(request.who);
+    if (request.command !== 'preview') return this.#answerRun(request);
+    await this.previewGate;
+    if (this.previewRefused !== null) throw new LabError('usage', { message: this.previewRefused });
+    return PREVIEW;
+  }
+
+  #answerRun(request: ControlRequest): unknown {
+    const { command } = request;
+    if (command === 'status') {
+      return { ...this.status, knobs: this.knobs, undoable: this.#turns.at(-1) ?? null };
     }
+    if (command === 'pause') this.status = { ...this.status, state: request.now ? 'paused' : 'pausing' };
+    if (command === 'resume') this.status = { ...this.status, state: 'running' };
+    if (command === 'workers') return request.targets;
+    if (command === 'add_worker') return `worker 1@${request.host}`;
+    return command === 'slots' ? this.slots : null;
   }
 
   async #set(knobs: Partial<KnobValues>, who: string): Promise<KnobChange[]> {

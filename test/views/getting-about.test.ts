@@ -110,12 +110,37 @@ describe('the event screen', () => {
     expect(session.events.selected?.kind).toBe('resume');
   });
 
+  it('looks into one field where a term names it, and finds commands by who gave them', () => {
+    fake.store.appendEvent(
+      eventOf({ time: START + 7000, kind: 'drain', subject: 'worker 0@local', message: 'x', who: 'bob@lap' }),
+    );
+    press('8', '/', ...Array.from('who:bob'), 'enter');
+    expect(events()).toEqual([expect.stringContaining('drain')]);
+    press('/', 'ctrl-u', ...Array.from('kind:worker'), 'enter');
+    expect(events()).toEqual([expect.stringContaining('worker-died')]);
+    press('/', 'ctrl-u', ...Array.from('about:worker'), 'space', ...Array.from('-level:warning'), 'enter');
+    expect(events()).toEqual([expect.stringContaining('drain')]);
+    press('/', 'ctrl-u', ...Array.from('who:ann'), 'enter');
+    expect(events()).toEqual([expect.stringContaining('knob')]);
+  });
+
+  it('puts the cursor of the charts on the iteration that an event names, or that was made then', () => {
+    press('8');
+    expect(screen().join('\n')).toContain('Enter goes to its episodes');
+    press('j', 'j', 'j');
+    expect(session.events.selected?.kind).toBe('checkpoint');
+    expect(screen().join('\n')).toContain('Enter goes to the charts at iteration 4');
+    press('enter');
+    expect(session.screen).toBe('overview');
+    expect(session.charts.cursor).toBe(4);
+  });
+
   it('goes to what an event is about, and comes back', () => {
     press('8', 'enter');
     expect(session.screen).toBe('overview');
     expect(session.list.view.filterText).toBe('id:e7,e3');
     press('8', 'j', 'j', 'enter');
-    expect(session.screen).toBe('pipeline');
+    expect(session.screen).toBe('hosts');
     press('escape');
     expect(session.screen).toBe('events');
     fake.store.appendEvent(eventOf({ time: START + 9000, kind: 'env-stuck', message: 'e12 did not end' }));

@@ -14,6 +14,7 @@ export function snapshotOf(change: Partial<RunSnapshot> = {}): RunSnapshot {
     knobChanges: [],
     events: [],
     alarms: [],
+    turns: [],
     parentIterations: [],
     storeError: null,
     ...change,

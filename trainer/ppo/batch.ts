@@ -61,8 +61,13 @@ export interface Batch {
   readonly staleness: number;
   /** The largest of them. */
   readonly stalest: number;
+  /** How many samples were so many versions old, from 0 on; the last counts all beyond. */
+  readonly staleCounts: readonly number[];
   readonly explainedVariance: number;
 }
+
+/** Ages of samples are counted one by one up to this. */
+const MOST_STALE_BUCKET = 16;
 
 /** Bytes of one sample in each tensor of a message. */
 function sampleBytes(spec: PolicySpec): ReadonlyMap<string, number> {
@@ -150,6 +155,7 @@ export function joinEpisodes(
   let row = 0;
   let age = 0;
   let stalest = 0;
+  const staleCounts: number[] = [];
   for (const episode of episodes) {
     for (const { name, width } of observationTensors(spec)) {
       const column = episode.observations[name];
@@ -162,6 +168,9 @@ export function joinEpisodes(
     for (const old of episode.versions) {
       age += version - old;
       stalest = Math.max(stalest, version - old);
+      const bucket = Math.min(MOST_STALE_BUCKET, Math.max(0, version - old));
+      while (staleCounts.length <= bucket) staleCounts.push(0);
+      staleCounts[bucket] = (staleCounts[bucket] ?? 0) + 1;
     }
     spans.push({ id: episode.id, start: row, steps: episode.steps });
     row += episode.steps;
@@ -179,6 +188,7 @@ export function joinEpisodes(
     oldValues,
     staleness: age / Math.max(1, count),
     stalest,
+    staleCounts,
     explainedVariance: explainedVariance(returns, oldValues),
   };
 }

@@ -95,6 +95,7 @@ export async function runUpdate(
       explainedVariance: batch.explainedVariance,
       staleness: batch.staleness,
       stalest: batch.stalest,
+      staleCounts: [...batch.staleCounts],
       minibatches: seen.length,
       stoppedEarly: stop !== null,
     },

@@ -1,4 +1,5 @@
 import type { RunEvent } from '../../src/domain/run.ts';
+import { linkOf, linkText } from '../event-link.ts';
 import type { EventLog } from '../event-log.ts';
 import { formatClock, formatCount } from '../format.ts';
 import type { KeyContext } from '../key-binding.ts';
@@ -6,6 +7,7 @@ import { planOverview, type Size } from '../layout.ts';
 import { fit, fitLine, type Line, seg, spread, untrusted, wrap } from '../line.ts';
 import type { RunSnapshot } from '../live-run.ts';
 import { type Look, symbolsOf, type Tone } from '../look.ts';
+import { runCurves } from '../run-curves.ts';
 import type { Toast } from '../toast.ts';
 import { drawFooter, drawMessageRow } from '../widgets/footer.ts';
 import { drawHeader } from '../widgets/header.ts';
@@ -23,7 +25,7 @@ export interface EventsModel {
 /** Title, heads and footer rows around the list. */
 const FRAME = 4;
 /** Rows for the selected event in full. */
-const DETAIL = 4;
+const DETAIL = 5;
 /** From this height on the selected event is shown in full. */
 const TALL = 18;
 const LEVEL_TONES: Readonly<Record<RunEvent['level'], Tone>> = {
@@ -62,7 +64,7 @@ export function drawEvents(model: EventsModel, size: Size, look: Look): Line[] {
     filterInput === null ? titleLine(log, width, look) : drawInputLine(filterInput, width, look),
     headLine(width, look),
     ...list.map((line) => fitLine(line, width, look)),
-    ...detailLines(log.selected, detailRows(size), width, look),
+    ...detailLines(log.selected, run, { rows: detailRows(size), width, look }),
     drawMessageRow({ toast, event: null, now: run.now }, width, look),
     drawFooter(filterInput === null ? 'events' : 'filter', keys, width, look),
   ];
@@ -104,14 +106,23 @@ function eventLine(event: RunEvent, selected: boolean, width: number, look: Look
   return selected ? fitLine(line, width, look).map(({ text }) => seg(text, 'selected')) : line;
 }
 
-function detailLines(event: RunEvent | null, rows: number, width: number, look: Look): Line[] {
+interface Detail {
+  readonly rows: number;
+  readonly width: number;
+  readonly look: Look;
+}
+
+/** The selected event in full, and where Enter goes from it. */
+function detailLines(event: RunEvent | null, run: RunSnapshot, { rows, width, look }: Detail): Line[] {
   if (rows === 0) return [];
   const { rule, arrow } = symbolsOf(look);
   const about = event === null || event.episodes.length === 0 ? '' : `  (${event.episodes.join(', ')})`;
   const text =
     event === null ? [] : wrap(`${untrusted(event.message)}${about}`.replaceAll('→', arrow), width);
+  const link = event === null ? '' : `Enter goes to ${linkText(linkOf(event, runCurves(run)))}`;
   return [
     [seg(rule.repeat(width), 'dim')],
-    ...Array.from({ length: rows - 1 }, (_, row) => fitLine([seg(text[row] ?? '')], width, look)),
+    ...Array.from({ length: rows - 2 }, (_, row) => fitLine([seg(text[row] ?? '')], width, look)),
+    fitLine([seg(untrusted(link), 'dim')], width, look),
   ];
 }

@@ -17,6 +17,7 @@ import { fit, fitLine, joinFitting, type Line, type Segment, seg, untrusted } fr
 import type { RunSnapshot } from '../live-run.ts';
 import { type Look, symbolsOf, type Tone } from '../look.ts';
 import type { Toast } from '../toast.ts';
+import { adviceLines, ageLines, trailLines } from '../widgets/flow-lines.ts';
 import { drawFooter, drawMessageRow } from '../widgets/footer.ts';
 import { drawHeader } from '../widgets/header.ts';
 
@@ -39,13 +40,13 @@ const LABEL_WIDTH = 14;
 /** Columns of the bar of shares: fits on the narrowest screen beside the label. */
 const BAR_WIDTH = 26;
 
-/** Who waits for whom: the oldest in each stage, how the policy is asked, back-pressure, waste, and the workers. */
+/** Who waits for whom: the oldest in each stage, how the policy is asked, back-pressure, waste, ages, advice, and the workers. */
 export function drawPipeline(model: PipelineModel, size: Size, look: Look): Line[] {
   const { run, toast, keys } = model;
   const width = size.columns;
   const { header } = planOverview(size);
   const rows = bodyRows(size);
-  const body = bodyLines(run.status, look, width);
+  const body = bodyLines(run, look, width);
   const top = Math.min(model.scroll, Math.max(0, body.length - rows));
   return [
     ...drawHeader(run, width, header, look),
@@ -57,16 +58,17 @@ export function drawPipeline(model: PipelineModel, size: Size, look: Look): Line
 
 /** How far the body can be scrolled. */
 export function pipelineScrollLimit(run: RunSnapshot, size: Size, look: Look): number {
-  return Math.max(0, bodyLines(run.status, look, size.columns).length - bodyRows(size));
+  return Math.max(0, bodyLines(run, look, size.columns).length - bodyRows(size));
 }
 
 function bodyRows(size: Size): number {
   return Math.max(0, size.rows - planOverview(size).header - BELOW);
 }
 
-function bodyLines(status: RunStatus | null, look: Look, width: number): Line[] {
+function bodyLines({ status, iterations }: RunSnapshot, look: Look, width: number): Line[] {
   if (status === null) return [[seg('the run does not answer: nothing is known of its pipeline', 'dim')]];
   const { batching, pressure, stages, stall, waste, children, leaks } = status;
+  const place = { label: LABEL_WIDTH, width, look };
   return [
     stall === null
       ? [seg('everything comes through', 'good')]
@@ -78,9 +80,12 @@ function bodyLines(status: RunStatus | null, look: Look, width: number): Line[] 
     [],
     labelled('policy', batchingPieces(batching), width, look),
     labelled('back-pressure', pressurePieces(pressure, look), width, look),
+    ...trailLines(pressure, place),
     labelled('episode time', wastePieces(waste), width, look),
     ...wasteBar(waste, look),
+    ...ageLines(iterations, place),
     labelled('resets', resetPieces(status), width, look),
+    ...adviceLines(iterations, status, place),
     [],
     workerHead(look),
     ...children.map((child) => workerLine(child, look)),

@@ -34,11 +34,11 @@ export interface ChartSeries {
   readonly format: (value: number) => string;
 }
 
-/** A vertical line through a chart: a knob was turned there, or an update rolled back. */
+/** A vertical line through a chart: something was done to the run there, a knob was turned, or an update rolled back. */
 export interface ChartMark {
   readonly x: number;
   /** The cursor is where the user reads values. */
-  readonly kind: 'knob' | 'trouble' | 'cursor';
+  readonly kind: 'event' | 'knob' | 'trouble' | 'cursor';
 }
 
 export interface ChartSpec {
@@ -138,7 +138,11 @@ function drawSparkline(chart: ChartSpec, width: number, look: Look): Segment[] {
   const scale = scaleOf(chart, 'left');
   const levels = look.glyphs === 'ascii' ? SPARKS.ascii : SPARKS.unicode;
   const marks = new Map(
-    chart.marks.toSorted(troubleLast).map(({ x, kind }) => [columnOf(x, domain, columns), kind]),
+    // In one row a mark takes the place of the value: only what explains it is worth that.
+    chart.marks
+      .filter(({ kind }) => kind !== 'event')
+      .toSorted(troubleLast)
+      .map(({ x, kind }) => [columnOf(x, domain, columns), kind]),
   );
   const cells = resample({ xs: main.xs ?? chart.xs, ys: main.ys }, domain, columns).map(
     (range, column): Segment => {
@@ -167,7 +171,7 @@ function legend({ label, ys, current, tone, stroke, format }: ChartSeries, look:
   return look.told === true ? [seg(named.trimStart())] : [seg(symbolsOf(look)[stroke], tone), seg(named)];
 }
 
-const RANKS: Readonly<Record<ChartMark['kind'], number>> = { knob: 0, trouble: 1, cursor: 2 };
+const RANKS: Readonly<Record<ChartMark['kind'], number>> = { event: 0, knob: 1, trouble: 2, cursor: 3 };
 
 /** Of marks in one column, a roll-back is seen before a turned knob, and the cursor before both. */
 function troubleLast(left: ChartMark, right: ChartMark): number {
@@ -204,6 +208,7 @@ function plot(chart: ChartSpec, width: number, height: number, look: Look): Segm
 }
 
 const MARKS = {
+  event: { unicode: '╎', ascii: "'", tone: 'dim' },
   knob: { unicode: '┊', ascii: '|', tone: 'mark' },
   trouble: { unicode: '┇', ascii: '!', tone: 'bad' },
   cursor: { unicode: '│', ascii: ':', tone: 'accent' },
@@ -226,7 +231,8 @@ function drawMarks(
 /** The characters that marks are drawn with. */
 export function markSigns({ glyphs }: Look): Readonly<Record<ChartMark['kind'], string>> {
   const level = glyphs === 'ascii' ? 'ascii' : 'unicode';
-  return { knob: MARKS.knob[level], trouble: MARKS.trouble[level], cursor: MARKS.cursor[level] };
+  const { event, knob, trouble, cursor } = MARKS;
+  return { event: event[level], knob: knob[level], trouble: trouble[level], cursor: cursor[level] };
 }
 
 interface CurveFrame {

@@ -19,6 +19,7 @@ const STATE_TONES: Readonly<Record<RunState, Tone>> = {
   running: 'good',
   pausing: 'warn',
   paused: 'warn',
+  quiesced: 'good',
   stalled: 'loud',
   stopping: 'warn',
   stopped: 'dim',

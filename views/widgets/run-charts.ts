@@ -7,13 +7,20 @@ import { SCHEDULE } from '../knob-desk.ts';
 import { type Line, seg, untrusted } from '../line.ts';
 import type { RunSnapshot } from '../live-run.ts';
 import { type Look } from '../look.ts';
-import { type CurveName, curvesOf, familyCurve, type RunCurves } from '../run-curves.ts';
+import {
+  type CurveName,
+  componentCurve,
+  curvesOf,
+  familyCurve,
+  type RunCurves,
+  runCurves,
+} from '../run-curves.ts';
 import { type ChartMark, type ChartSeries, type ChartSpec, drawChart } from './chart.ts';
 import { extent } from './resample.ts';
 
 /** Four charts of one page. All share their x axis, their marks, and the curve of the run that this one was branched from. */
 export function runCharts(run: RunSnapshot, view: ChartView): ChartSpec[] {
-  const curves = run.curves ?? curvesOf(run.iterations);
+  const curves = runCurves(run);
   const { cursor, window, log } = view;
   const [from, to] = window ?? curves.span ?? [0, 0];
   const xs = curves.positions(from, to);
@@ -32,6 +39,8 @@ export function runCharts(run: RunSnapshot, view: ChartView): ChartSpec[] {
       return overviewCharts(frame);
     case 'update':
       return updateCharts(frame);
+    case 'rewards':
+      return rewardCharts(frame);
     case 'families':
       return familyCharts(frame);
   }
@@ -137,6 +146,33 @@ function updateCharts(frame: Frame): ChartSpec[] {
   ];
 }
 
+/** Components in a chart: more curves than these cannot be told apart. */
+const COMPONENTS = 2;
+
+/** What episodes are paid for: each component's mean, those that move the reward most first; then what could not be paid at all. */
+function rewardCharts(frame: Frame): ChartSpec[] {
+  const { run, shared } = frame;
+  const newest = run.iterations.at(-1)?.components ?? {};
+  const size = (name: string): number => Math.abs(newest[name] ?? 0);
+  const names = keysOf(newest).toSorted((a, b) => size(b) - size(a) || a.localeCompare(b));
+  const ofComponent = (name: string, place: number): ChartSeries =>
+    ownCurve(frame, componentCurve(name), {
+      ...(place === 0 ? {} : { ...SECOND, axis: 'left' }),
+      label: untrusted(name),
+    });
+  const pairs = Array.from({ length: CHARTS - 1 }, (_, pair) =>
+    names.slice(pair * COMPONENTS, (pair + 1) * COMPONENTS),
+  );
+  const charts = pairs.map((pair) => ({ title: 'paid', series: pair.map(ofComponent) }));
+  const shares = [
+    ownCurve(frame, 'voidShare', { label: 'void', format: formatShare }),
+    ownCurve(frame, 'truncatedShare', { ...SECOND, axis: 'left', label: 'truncated', format: formatShare }),
+  ];
+  return [...charts, { title: 'share', series: shares, low: 0 }].map(
+    (chart, place): ChartSpec => ({ ...shared, ...(place >= CHARTS / 2 ? spanOf(frame) : {}), ...chart }),
+  );
+}
+
 /** Families of one chart: more curves than these cannot be told apart. */
 const FAMILIES = 2;
 const CHARTS = 4;
@@ -170,8 +206,8 @@ function familyCharts(frame: Frame): ChartSpec[] {
 }
 
 /** The first and the last iteration there is. */
-export function iterationSpan({ curves, iterations }: RunSnapshot): readonly [number, number] {
-  return (curves ?? curvesOf(iterations)).span ?? [0, 0];
+export function iterationSpan(run: RunSnapshot): readonly [number, number] {
+  return runCurves(run).span ?? [0, 0];
 }
 
 /** Iterations of the parent that are shown before and after the branch at least. */
@@ -245,21 +281,21 @@ const SHOWN = new WeakMap<
   { readonly key: string; readonly rows: readonly IterationMetrics[] }
 >();
 
-/** Knobs turned by anybody but the schedule, which turns them all the time; updates that were rolled back. */
-function marksOf({ knobChanges, alarms }: RunSnapshot, curves: RunCurves): ChartMark[] {
+/**
+ * What was done to the run or happened to its processes; knobs turned by anybody but the schedule, which turns them all the
+ * time; updates that were rolled back.
+ */
+function marksOf({ knobChanges, alarms, turns }: RunSnapshot, curves: RunCurves): ChartMark[] {
   const knobs = knobChanges
     .filter(({ who }) => who !== SCHEDULE)
     .map(({ iteration }): ChartMark => ({ x: iteration, kind: 'knob' }));
   // The update that was dropped has no row: the next one that was made has its place.
+  const at = (time: number): number => (curves.length === 0 ? 0 : curves.iterationAfter(time));
   const rolledBack = alarms
     .filter(({ kind }) => kind === ROLLED_BACK)
-    .map(
-      ({ time }): ChartMark => ({
-        x: curves.length === 0 ? 0 : curves.iterationAfter(time),
-        kind: 'trouble',
-      }),
-    );
-  return [...knobs, ...rolledBack];
+    .map(({ time }): ChartMark => ({ x: at(time), kind: 'trouble' }));
+  const events = turns.map(({ time }): ChartMark => ({ x: at(time), kind: 'event' }));
+  return [...events, ...knobs, ...rolledBack];
 }
 
 /** The notation of filters: `iter:1..47` finds the episodes of the chart. */

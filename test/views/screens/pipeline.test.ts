@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { lineWidth } from '../../../views/line.ts';
 import { drawPipeline, pipelineScrollLimit } from '../../../views/screens/pipeline.ts';
-import { childOf, statusOf } from '../fake-run.ts';
+import { childOf, metricsOf, statusOf } from '../fake-run.ts';
 import { BRAILLE, COLOUR, PLAIN, textOf } from '../looks.ts';
 import { snapshotOf } from '../snapshot.ts';
 
@@ -51,6 +51,36 @@ describe('the pipeline screen', () => {
       /useful 91\.4%.*cut short by a limit 6\.1%.*too old or too many 2\.0%.*void 0\.5%.*of 16m25s/u,
     );
     expect(text).not.toContain('done again');
+  });
+
+  it('has the ages of the samples, and how the queue went', () => {
+    const pressure = { level: 'none', bytes: 1, softBytes: 5e8, hardBytes: 8 * 2 ** 20 } as const;
+    const trail = Array.from({ length: 20 }, (_, at) => (at < 10 ? 0 : 2 ** 22));
+    const lines = draw(statusOf({ pressure: { ...pressure, trail } }));
+    const at = lines.findIndex((line) => line.startsWith('sample age'));
+    expect(lines.slice(at, at + 3)).toEqual([
+      expect.stringMatching(/^sample age +0 +75\.0% -{30} *$/u),
+      expect.stringMatching(/^in versions +1 +22\.5% -{9} *$/u),
+      expect.stringMatching(/^ +2 +2\.5% - *$/u),
+    ]);
+    expect(lines.find((line) => line.startsWith('queued '))).toMatch(
+      /^queued +_{10}\+{10} 8\.00 MiB at the top, last 38s/u,
+    );
+  });
+
+  it('advises what the measured times speak for, with how that was computed, and is silent otherwise', () => {
+    expect(draw().join('\n')).not.toContain('advice');
+    const setup = { overlap: true, evaluationEvery: 8, trainerThreads: 2 };
+    const slow = Array.from({ length: 12 }, (_, at) =>
+      metricsOf(at + 1, { sampleS: 1, updateS: 2, evalS: 1, heldS: 0, staleSteps: 0 }),
+    );
+    const run = snapshotOf({ status: statusOf({ setup }), iterations: slow });
+    const model = { run, scroll: 0, toast: null, keys: KEYS };
+    const text = textOf(drawPipeline(model, SIZE, PLAIN)).join('\n');
+    expect(text).toMatch(/advice +evaluation\.every 16 \(now 8\) +up to \+14\.3% iterations an hour/u);
+    expect(text).toContain(
+      'evaluations took 25.0 % of the last 11 iterations; half as many take half of that',
+    );
   });
 
   it('calls out families whose resets leak, and says how many resets were audited', () => {

@@ -50,6 +50,41 @@ describe('runCharts', () => {
     ]);
   });
 
+  it('marks what was done to the run, and leaves that out where a mark would take the place of a value', () => {
+    const turns = [eventOf({ kind: 'pause', time: START + 41_000 })];
+    const [chart] = runCharts(snapshotOf({ turns }), PLAIN_VIEW);
+    expect(chart?.marks).toEqual([{ x: 11, kind: 'event' }]);
+    if (chart === undefined) return;
+    const [plot, spark] = [8, 1].map((height) =>
+      textOf(drawChart(chart, { width: 60, height }, BRAILLE)).join('\n'),
+    );
+    expect(plot).toContain('╎');
+    expect(spark).not.toMatch(/[╎┊│]/u);
+  });
+
+  it('has the reward by component, what moves it most first, and what could not be paid', () => {
+    const view = new ChartView();
+    view.nextPage();
+    view.nextPage();
+    expect(view.page).toBe('rewards');
+    const components = { step: -0.05, success: 0.8, progress: 0.3 };
+    const iterations = [metricsOf(1, { components: {} }), metricsOf(2, { components, voidShare: 0.25 })];
+    const charts = runCharts(snapshotOf({ iterations }), view);
+    const curves = charts.flatMap(({ series }) => series.map(({ label, ys }) => [label, ys]));
+    expect(curves).toEqual([
+      ['success', [Number.NaN, 0.8]],
+      ['progress', [Number.NaN, 0.3]],
+      ['step', [Number.NaN, -0.05]],
+      ['void', [metricsOf(1).voidShare, 0.25]],
+      ['truncated', expect.any(Array)],
+    ]);
+    expect(charts).toHaveLength(4);
+    for (const look of [BRAILLE, PLAIN]) {
+      const grid = { width: 80, columns: 2, height: 5 } as const;
+      expect(drawRunCharts(snapshotOf({ iterations }), view, grid, look)).toHaveLength(10);
+    }
+  });
+
   it('draws the curve of the parent beside its own on every chart, from its own database', () => {
     const manifest = manifestOf({ id: 'b', parent: { run: 'demo-1', iteration: 30 } });
     const parentIterations = Array.from({ length: 50 }, (_, index) => metricsOf(index + 1));
@@ -170,6 +205,7 @@ describe('how the user looks at the charts', () => {
       'entropy',
       'staleness',
     ]);
+    view.nextPage();
     view.nextPage();
     const heldOutByFamily = { move_rename: 0.9, ordered: 0.2, reference: 0.5 };
     const charts = runCharts(snapshotOf({ iterations: [metricsOf(1, { heldOutByFamily })] }), view);
