@@ -138,33 +138,25 @@ export class Run {
       steering: checkpoint?.steering ?? null,
     });
     this.steering = new Steering({ life: this.#life, knobs: this.#knobs, trainer: this.#trainer });
-    this.#rejected = new RejectedUpdates({
-      guard: config.guard,
-      trainer: this.#trainer,
-      knobs: this.#knobs,
-      journal: this.#journal,
-      life: this.#life,
-    });
     this.#workers = this.#createWorkers();
     this.#pressure = new BackPressure(this.#rules, this.#workers, this.#progress);
-    this.#pipeline = new PipelineKeeper({
-      workers: this.#workers,
-      trainer: this.#trainer,
-      queue: this.#samples.queued,
-      intake: this.#intake,
-      journal: this.#journal,
-      ...config.sampling,
-    });
     const shared = {
       workers: this.#workers,
+      trainer: this.#trainer,
       dispatcher: this.#dispatcher,
       journal: this.#journal,
       life: this.#life,
+      intake: this.#intake,
+      knobs: this.#knobs,
     };
+    this.#rejected = new RejectedUpdates({ ...shared, guard: config.guard });
+    this.#pipeline = new PipelineKeeper({
+      ...shared,
+      ...config.sampling,
+      queue: this.#samples.queued,
+    });
     this.#losses = new LostChildren({
       ...shared,
-      trainer: this.#trainer,
-      intake: this.#intake,
       samples: this.#samples,
       maxRestarts: config.supervision.maxRestarts,
     });
@@ -172,11 +164,8 @@ export class Run {
     this.#hosts = new HostKeeper({ hosts: config.hosts, workers: this.#workers, textPid });
     this.#leaks = new LeakKeeper({ paths, journal: this.#journal, workers: this.#workers });
     this.#checkpoints = new CheckpointKeeper(paths.checkpoints, config, {
-      trainer: this.#trainer,
-      dispatcher: this.#dispatcher,
+      ...shared,
       progress: this.#progress,
-      knobs: this.#knobs,
-      journal: this.#journal,
       store,
     });
   }

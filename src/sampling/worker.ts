@@ -58,7 +58,7 @@ const MOST_QUEUED_BYTES = 4 * 1024 * 1024;
 /** Without a word of the config. */
 const NEVER_WAIT = { minRows: 1, minWindowMs: 0, maxWindowMs: 0 };
 
-type Timed = 'encodeMs' | 'inferenceMs' | 'stepMs' | 'recordMs' | 'idleMs' | 'gatherMs' | 'lateMs';
+const NO_TIMES = { encodeMs: 0, inferenceMs: 0, stepMs: 0, recordMs: 0, idleMs: 0, gatherMs: 0, lateMs: 0 };
 
 /**
  * A warm pool of slots, and the loop that moves them, a slice at a time. It uses one core: onnxruntime-node computes on the
@@ -103,7 +103,7 @@ export class SamplingWorker {
   #stopped = false;
   #policyVersion = -1;
   #reportedAt = performance.now();
-  #times = noTimes();
+  #times = { ...NO_TIMES };
   #steps = 0;
   #calls = 0;
 
@@ -250,7 +250,7 @@ export class SamplingWorker {
     };
     this.#steps = 0;
     this.#calls = 0;
-    this.#times = noTimes();
+    this.#times = { ...NO_TIMES };
     this.#reportedAt = now;
     return report;
   }
@@ -498,8 +498,4 @@ async function nextTurn(): Promise<void> {
   await new Promise((resolve) => {
     setImmediate(resolve);
   });
-}
-
-function noTimes(): Record<Timed, number> {
-  return { encodeMs: 0, inferenceMs: 0, stepMs: 0, recordMs: 0, idleMs: 0, gatherMs: 0, lateMs: 0 };
 }
