@@ -52,6 +52,8 @@ const RULES: readonly { folder: string; may: readonly string[]; packages: readon
       'src/store/episode-search.ts',
       'src/store/saved-filters.ts',
       'src/store/run-directory.ts',
+      'src/store/reading.ts',
+      'src/store/step-figures.ts',
       'src/run/control-client.ts',
       'src/replay',
       'src/diagnosis',

@@ -5,13 +5,14 @@ import type { SavedFilters } from '../src/store/filter.ts';
 import { isSame } from './alarms.ts';
 import { diffEpisode, jump, markEpisode, reexecuteEpisode } from './diff-actions.ts';
 import { closeLine, suggest } from './filter-actions.ts';
+import type { Handler } from './handler.ts';
 import { type ActionName, actionOf, disabledReason, keyText } from './keymap.ts';
 import type { KeyName } from './keys.ts';
 import { isTooSmall } from './layout.ts';
 import type { Look } from './look.ts';
 import { move, movePage, moveToEnd } from './movement.ts';
 import { Palette } from './palette.ts';
-import { ReplayCursor } from './replay-cursor.ts';
+import { findInReplay, openEpisode, REPLAY_HANDLERS, showEpisode } from './replay-actions.ts';
 import type { Session } from './session.ts';
 import { problemText } from './toast.ts';
 import { typeKey } from './widgets/input-line.ts';
@@ -25,6 +26,7 @@ export function pressKey(session: Session, key: KeyName, look: Look): void {
   }
   if (isTooSmall(session.size)) return key === 'q' ? quit(session) : undefined;
   const name = actionOf(session.front, key);
+  if (name !== 'play') session.player.stop();
   if (name === null) return typeAt(session, key);
   const reason = disabledReason(name, session.keyContext);
   if (reason !== null) return session.say(`${keyText(key)} does nothing now: ${reason}`);
@@ -39,8 +41,6 @@ function typeAt(session: Session, key: KeyName): void {
   session.palette.type(key);
   return session.changed();
 }
-
-type Handler = (session: Session, look: Look) => void;
 
 const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   pause: (session) => {
@@ -72,12 +72,7 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   filter: (session) => {
     session.filterInput = { text: typedBefore(session), problem: [] };
   },
-  notableNext: (session) =>
-    goIf(session, session.replay?.nextNotable(1), 'no later step was paid or had no effect'),
-  notablePrevious: (session) =>
-    goIf(session, session.replay?.nextNotable(-1), 'no earlier step was paid or had no effect'),
-  matchNext: (session) => goIf(session, session.replay?.nextMatch(1), noMatch(session)),
-  matchPrevious: (session) => goIf(session, session.replay?.nextMatch(-1), noMatch(session)),
+  ...REPLAY_HANDLERS,
   eventEpisodes: showEventEpisodes,
   failure: (session) => changeList(session, () => session.list.nextFailure()),
   clear: (session) => changeList(session, () => session.list.clear()),
@@ -102,8 +97,6 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
     else if (session.screen === 'events') openEvent(session);
     else openEpisode(session, 0);
   },
-  nextEpisode: (session) => openEpisode(session, 1),
-  previousEpisode: (session) => openEpisode(session, -1),
   back: (session) => {
     if (session.question !== null) session.question = null;
     else if (session.help !== null) session.help = null;
@@ -271,8 +264,7 @@ function acceptFilter(session: Session): void {
 /** Takes over what was typed: a filter or a search, by the screen. */
 function takeLine(session: Session, text: string): void {
   if (session.screen === 'events') session.events.filterBy(text);
-  else if (session.screen === 'replay')
-    goIf(session, session.replay?.find(text), `no step has "${text.trim()}"`);
+  else if (session.screen === 'replay') findInReplay(session, text);
   else changeList(session, () => session.list.filterBy(text, savedFor(session, text)));
 }
 
@@ -284,15 +276,6 @@ function savedFor(session: Session, text: string): SavedFilters {
 function typedBefore({ screen, events, replay, list }: Session): string {
   if (screen === 'events') return events.filterText;
   return screen === 'replay' ? (replay?.search ?? '') : list.view.filterText;
-}
-
-function goIf(session: Session, went: boolean | undefined, otherwise: string): void {
-  if (went === false) session.say(otherwise);
-}
-
-function noMatch({ replay }: Session): string {
-  const search = replay?.search ?? '';
-  return search === '' ? 'nothing is searched: / searches' : `no other step has "${search}"`;
 }
 
 function answer(session: Session): void {
@@ -323,33 +306,6 @@ function openRun(session: Session): void {
       session.starting = false;
     }
   });
-}
-
-/** Opens the episode under the pointer, after moving it. The list keeps still, so that next and previous mean something. */
-function openEpisode(session: Session, by: number): void {
-  const { list, run } = session;
-  if (run === null) return;
-  const before = list.view.selected;
-  const from = session.screen;
-  list.move(run.search, by, () => {
-    const { selected } = list;
-    // Its page may have come after the user went elsewhere.
-    if (selected === null || session.screen !== from || session.run !== run) return;
-    if (by === 0 || list.view.selected !== before) showEpisode(session, selected.id);
-    else
-      session.say(by > 0 ? 'this is the last episode of the list' : 'this is the first episode of the list');
-  });
-}
-
-function showEpisode(session: Session, id: string): void {
-  const reader = session.run?.reader ?? null;
-  if (reader === null) return;
-  try {
-    session.replay = new ReplayCursor(reader.episode(id));
-    session.goTo('replay');
-  } catch (thrown) {
-    session.say(problemText(thrown), 'bad');
-  }
 }
 
 function askToStop(session: Session): void {

@@ -9,6 +9,7 @@ import {
   type Screen,
 } from './key-binding.ts';
 import type { KeyName } from './keys.ts';
+import { REPLAY_KEYS } from './replay-keys.ts';
 
 const LISTS: readonly Screen[] = [
   'overview',
@@ -104,42 +105,7 @@ export const KEYMAP = {
     description: 'replay the episode; go to what the event is about; open or start the run',
     disabled: (context) => (context.rows === 0 ? 'there is nothing to open yet' : null),
   },
-  notableNext: {
-    keys: ['>'],
-    screens: ['replay'],
-    label: 'next notable',
-    description: 'next step that was paid or had no effect',
-  },
-  notablePrevious: {
-    keys: ['<'],
-    screens: ['replay'],
-    label: 'previous notable',
-    description: 'previous step that was paid or had no effect',
-  },
-  matchNext: {
-    keys: [']'],
-    screens: ['replay'],
-    label: 'next match',
-    description: 'next step with the text that was searched',
-  },
-  matchPrevious: {
-    keys: ['['],
-    screens: ['replay'],
-    label: 'previous match',
-    description: 'previous step with the text that was searched',
-  },
-  nextEpisode: {
-    keys: ['n'],
-    screens: ['replay'],
-    label: 'next episode',
-    description: 'next episode of the filtered list (older)',
-  },
-  previousEpisode: {
-    keys: ['p'],
-    screens: ['replay'],
-    label: 'previous episode',
-    description: 'previous episode of the filtered list (newer)',
-  },
+  ...REPLAY_KEYS,
   ...CHART_KEYS,
   mark: {
     keys: ['m'],

@@ -33,7 +33,18 @@ export function drawScreen(session: Session, look: Look): Line[] {
 function drawMain(session: Session, look: Look): Line[] {
   const { size, keyContext: keys, toast, replay, diff, run, screen } = session;
   if (screen === 'replay' && replay !== null)
-    return drawReplay({ cursor: replay, searchInput: session.filterInput, toast, keys }, size, look);
+    return drawReplay(
+      {
+        cursor: replay,
+        speed: session.player.speed,
+        note: null,
+        searchInput: session.filterInput,
+        toast,
+        keys,
+      },
+      size,
+      look,
+    );
   if (screen === 'diff' && diff !== null) return drawDiff({ diff, toast, keys }, size, look);
   if (run !== null && screen !== 'runs') return drawRunScreen(session, run.snapshot(), look);
   const { runs, selectedRun: selected, starting, runsError: error } = session;

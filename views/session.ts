@@ -3,6 +3,7 @@ import type { Execution } from '../src/replay/execution.ts';
 import type { ControlClient } from '../src/run/control-client.ts';
 import type { SavedFilters } from '../src/store/filter.ts';
 import type { RunReader } from '../src/store/queries.ts';
+import { Reading } from '../src/store/reading.ts';
 import { listRuns, type RunListing, runPaths } from '../src/store/run-directory.ts';
 import { readSavedFilters } from '../src/store/saved-filters.ts';
 import { ChartView } from './chart-view.ts';
@@ -16,6 +17,7 @@ import { KnobDesk } from './knob-desk.ts';
 import { planOverview, type Size } from './layout.ts';
 import { LiveRun, type RunSources, runSources } from './live-run.ts';
 import type { Palette } from './palette.ts';
+import { Player } from './player.ts';
 import type { ReplayCursor } from './replay-cursor.ts';
 import type { ConfirmModel } from './screens/confirm.ts';
 import { episodesHeight, hasFacetPanel } from './screens/episodes.ts';
@@ -72,6 +74,10 @@ export class Session {
   /** What may be typed in the filter line, once that was asked for. */
   completion: FilterCompletion | null = null;
   replay: ReplayCursor | null = null;
+  /** Plays the replay. */
+  readonly player = new Player(() => this.#playStep());
+  /** Reads what would hold up the drawing. */
+  readonly reading = new Reading();
   /** The comparison that was shown last. */
   diff: EpisodeDiff | null = null;
   /** Id of the episode that others are compared with. */
@@ -247,7 +253,16 @@ export class Session {
     if (this.#toastTimer !== null) clearTimeout(this.#toastTimer);
     this.knobs?.drop();
     this.run?.close();
+    this.player.stop();
+    void this.reading.close();
     this.#listeners.clear();
+  }
+
+  #playStep(): boolean {
+    const before = this.replay?.position;
+    if (this.screen === 'replay') this.replay?.move(1);
+    this.changed();
+    return this.replay?.position !== before;
   }
 
   #refresh(): void {
