@@ -54,6 +54,7 @@ const RULES: readonly { folder: string; may: readonly string[]; packages: readon
       'src/store/run-directory.ts',
       'src/store/reading.ts',
       'src/store/step-figures.ts',
+      'src/store/episode-marks.ts',
       'src/run/control-client.ts',
       'src/replay',
       'src/diagnosis',

@@ -1,10 +1,10 @@
 import { errorText } from '../src/domain/error.ts';
 import type { KnobName } from '../src/domain/knob.ts';
 import type { RunEvent } from '../src/domain/run.ts';
-import type { SavedFilters } from '../src/store/filter.ts';
 import { isSame } from './alarms.ts';
 import { diffEpisode, jump, markEpisode, reexecuteEpisode } from './diff-actions.ts';
-import { closeLine, suggest } from './filter-actions.ts';
+import { EPISODE_HANDLERS } from './episode-actions.ts';
+import { closeLine, savedFor, suggest } from './filter-actions.ts';
 import type { Handler } from './handler.ts';
 import { type ActionName, actionOf, disabledReason, keyText } from './keymap.ts';
 import type { KeyName } from './keys.ts';
@@ -37,6 +37,11 @@ export function pressKey(session: Session, key: KeyName, look: Look): void {
 /** A key without a meaning of its own is text where a line is being typed. */
 function typeAt(session: Session, key: KeyName): void {
   if (session.front === 'filter') return typeInFilter(session, key);
+  if (session.prompt !== null) {
+    const text = typeKey(session.prompt.text, key);
+    if (text !== null) session.prompt = { ...session.prompt, text, problem: null };
+    return session.changed();
+  }
   if (session.palette === null) return undefined;
   session.palette.type(key);
   return session.changed();
@@ -73,6 +78,17 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
     session.filterInput = { text: typedBefore(session), problem: [] };
   },
   ...REPLAY_HANDLERS,
+  ...EPISODE_HANDLERS,
+  choose: (session) => {
+    const { menu } = session;
+    if (menu?.stays !== true) session.menu = null;
+    menu?.choose();
+  },
+  leave: (session) => {
+    session.menu = null;
+    session.prompt = null;
+  },
+  answer: (session) => session.answerPrompt(),
   eventEpisodes: showEventEpisodes,
   failure: (session) => changeList(session, () => session.list.nextFailure()),
   clear: (session) => changeList(session, () => session.list.clear()),
@@ -266,11 +282,6 @@ function takeLine(session: Session, text: string): void {
   if (session.screen === 'events') session.events.filterBy(text);
   else if (session.screen === 'replay') findInReplay(session, text);
   else changeList(session, () => session.list.filterBy(text, savedFor(session, text)));
-}
-
-/** The saved filters where a text may name one: that their file cannot be read must not keep other filters from working. */
-function savedFor(session: Session, text: string): SavedFilters {
-  return text.includes('@') ? session.savedFilters() : new Map();
 }
 
 function typedBefore({ screen, events, replay, list }: Session): string {

@@ -4,7 +4,8 @@ import { detectLook } from './look.ts';
 import { Session, type SessionOptions } from './session.ts';
 
 /** What to open. Without a run id: the newest live run, or the list of runs with the offer to start one. */
-export interface AppOptions extends Pick<SessionOptions, 'runsDirectory' | 'startRun' | 'reexecute'> {
+export interface AppOptions
+  extends Pick<SessionOptions, 'runsDirectory' | 'startRun' | 'reexecute' | 'verb'> {
   readonly runId: string | null;
 }
 

@@ -2,7 +2,7 @@ import type { EpisodeSummary } from '../src/domain/episode.ts';
 import { errorText } from '../src/domain/error.ts';
 import { FAILURE_TYPES, type FailureType } from '../src/domain/failure.ts';
 import { type Filter, parseFilter, type SavedFilters } from '../src/store/filter.ts';
-import { allOf, type FilterNode, NEWEST_FIRST } from '../src/store/filter-tree.ts';
+import { allOf, type FilterNode, type FilterSort, NEWEST_FIRST } from '../src/store/filter-tree.ts';
 import { EpisodePager, type EpisodeSource, PAGE_ROWS } from './episode-pager.ts';
 import { scrollTo } from './layout.ts';
 
@@ -106,6 +106,11 @@ export class EpisodeList {
   /** What is listed: the filter text and the failure type together. */
   get where(): FilterNode {
     return this.#filter().where;
+  }
+
+  /** Its order. */
+  get sort(): FilterSort {
+    return this.#base.sort;
   }
 
   /** Rows of the window. */

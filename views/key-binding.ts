@@ -18,6 +18,8 @@ export const SCREENS = [
   'confirm',
   'filter',
   'palette',
+  'menu',
+  'prompt',
 ] as const;
 export type Screen = (typeof SCREENS)[number];
 

@@ -1,5 +1,6 @@
 import { keysOf } from '../src/domain/table.ts';
 import { CHART_KEYS, KNOB_KEYS } from './bench-keys.ts';
+import { EPISODE_KEYS, OVERLAY_KEYS } from './episode-keys.ts';
 import {
   type KeyBinding,
   type KeyContext,
@@ -20,6 +21,7 @@ const LISTS: readonly Screen[] = [
   'runs',
   'replay',
   'help',
+  'menu',
 ];
 /** The screens under everything else. */
 const MAIN: readonly Screen[] = ['overview', 'episodes', 'pipeline', 'events', 'diff', 'runs', 'replay'];
@@ -106,6 +108,8 @@ export const KEYMAP = {
     disabled: (context) => (context.rows === 0 ? 'there is nothing to open yet' : null),
   },
   ...REPLAY_KEYS,
+  ...EPISODE_KEYS,
+  ...OVERLAY_KEYS,
   ...CHART_KEYS,
   mark: {
     keys: ['m'],

@@ -4,6 +4,7 @@ import { diffHeight } from './screens/diff.ts';
 import { episodesHeight } from './screens/episodes.ts';
 import { eventsHeight } from './screens/events.ts';
 import { helpScrollLimit } from './screens/help.ts';
+import { menuHeight } from './screens/menu.ts';
 import { pipelineScrollLimit } from './screens/pipeline.ts';
 import { detailHeight } from './screens/replay.ts';
 import { runsHeight } from './screens/runs.ts';
@@ -40,6 +41,7 @@ export function moveToEnd(session: Session, end: 'first' | 'last', look: Look): 
 }
 
 function movableOf(session: Session, look: Look): Movable {
+  if (session.menu !== null) return menu(session);
   if (session.help !== null) return helpText(session, look);
   switch (session.screen) {
     case 'overview':
@@ -61,6 +63,11 @@ function movableOf(session: Session, look: Look): Movable {
 
 function clamp(value: number, limit: number): number {
   return Math.max(0, Math.min(limit, value));
+}
+
+function menu({ menu: shown, size }: Session): Movable {
+  const page = menuHeight(size);
+  return { page, move: (by) => shown?.cursor.move(by, shown.items.length, page) };
 }
 
 function helpText(session: Session, look: Look): Movable {

@@ -16,6 +16,8 @@ import { type KeyContext, type Screen } from './key-binding.ts';
 import { KnobDesk } from './knob-desk.ts';
 import { planOverview, type Size } from './layout.ts';
 import { LiveRun, type RunSources, runSources } from './live-run.ts';
+import { MarksDesk } from './marks-desk.ts';
+import type { Menu, Prompt } from './menu.ts';
 import type { Palette } from './palette.ts';
 import { Player } from './player.ts';
 import type { ReplayCursor } from './replay-cursor.ts';
@@ -35,6 +37,8 @@ export interface SessionOptions {
   /** Data of a run; those of the run directory unless a test says otherwise. */
   readonly openSources?: (runId: string) => RunSources;
   readonly listRuns?: () => RunListing[];
+  /** Does what a verb of the command line does, in a process of its own; resolves with the values that it prints as JSON. */
+  readonly verb: (words: readonly string[]) => Promise<unknown[]>;
 }
 
 /** A question, and what happens on yes. */
@@ -66,6 +70,16 @@ export class Session {
   /** How the list's episodes are distributed, for the screen of episodes. */
   readonly facets = new FacetDesk();
   palette: Palette | null = null;
+  menu: Menu | null = null;
+  prompt: Prompt | null = null;
+  /** What people have said of the open run's episodes. */
+  marks: MarksDesk | null = null;
+  /** Ids of the episodes that bulk actions are about; empty: all that match. */
+  readonly selection = new Set<string>();
+  /** Names of the columns of the episode list; null: by the width. */
+  columns: readonly string[] | null = null;
+  /** How the episodes are distributed is shown where there is room. */
+  showsFacets = true;
   /** Rows of the pipeline above the window. */
   pipelineScroll = 0;
   help: { readonly scroll: number } | null = null;
@@ -117,6 +131,8 @@ export class Session {
   /** What keys act on just now: the question, the filter line or help when they lie over the screen. */
   get front(): Screen {
     if (this.question !== null) return 'confirm';
+    if (this.prompt !== null) return 'prompt';
+    if (this.menu !== null) return 'menu';
     if (this.palette !== null) return 'palette';
     if (this.filterInput !== null) return 'filter';
     if (this.help !== null) return 'help';
@@ -179,6 +195,23 @@ export class Session {
     this.changed();
   }
 
+  /** Asks for a line. */
+  ask(prompt: Omit<Prompt, 'problem'>): void {
+    this.prompt = { ...prompt, problem: null };
+  }
+
+  /** Takes the line that was asked for; one that is refused stays, with the reason. */
+  answerPrompt(): void {
+    const { prompt } = this;
+    if (prompt === null) return;
+    this.prompt = null;
+    try {
+      prompt.onAccept(prompt.text);
+    } catch (thrown) {
+      this.prompt = { ...prompt, problem: problemText(thrown) };
+    }
+  }
+
   /** Runs something that talks to the run; what goes wrong becomes a message. */
   attempt(work: () => Promise<string | null>): void {
     work().then(
@@ -204,6 +237,12 @@ export class Session {
     this.events.clear();
     this.facets.clear();
     this.palette = null;
+    this.menu = null;
+    this.prompt = null;
+    this.selection.clear();
+    this.marks = new MarksDesk(runPaths(this.options.runsDirectory, runId), (problem) =>
+      problem === null ? this.changed() : this.say(problemText(problem), 'bad'),
+    );
     this.diff = null;
     this.marked = null;
     this.replay = null;
@@ -217,9 +256,10 @@ export class Session {
     this.changed();
   }
 
-  /** The filters that are saved just now. Throws `filter-invalid` when their file cannot be read. */
+  /** The filters that are saved just now, and `@pinned` and `@noted`. Throws `filter-invalid` when their file cannot be read. */
   savedFilters(): SavedFilters {
-    return readSavedFilters(this.options.runsDirectory);
+    const marked = this.marks?.filters ?? [];
+    return new Map([...marked, ...readSavedFilters(this.options.runsDirectory)]);
   }
 
   /** Shows the list of runs. */
@@ -274,8 +314,9 @@ export class Session {
 
   #read(reader: RunReader): void {
     if (this.run !== null) this.list.refresh(this.run.search, Date.now());
+    this.marks?.refresh(Date.now());
     // After the list: what is asked first is answered first.
-    if (this.screen === 'episodes' && hasFacetPanel(this.size)) this.#refreshFacets();
+    if (this.screen === 'episodes' && this.showsFacets && hasFacetPanel(this.size)) this.#refreshFacets();
     if (this.screen !== 'events') return;
     const changes = this.run?.snapshot().knobChanges ?? [];
     this.events.refresh(reader, changes, eventsHeight(this.size));

@@ -9,6 +9,7 @@ import { followRun } from './headless.ts';
 import { printRuns } from './inspect.ts';
 import { labCommand } from './lab-command.ts';
 import { EXIT, printJson, printLine, printNote } from './output.ts';
+import { ownVerb } from './own-verb.ts';
 import { reexecute } from './reexecute.ts';
 import { findLiveRun, findRun } from './runs.ts';
 import { restartRun, startRun } from './start.ts';
@@ -20,6 +21,7 @@ export interface TuiOptions {
   /** Starts a run with the default config. */
   readonly startRun: () => Promise<string>;
   readonly reexecute: (runId: string, episodeId: string) => Promise<Execution>;
+  readonly verb: (words: readonly string[]) => Promise<unknown[]>;
 }
 
 /** Opens the terminal UI; resolves when the user leaves it, with the run last shown. */
@@ -144,6 +146,7 @@ async function showTui(id: string | null, runs: string, openTui: OpenTui): Promi
     runId: id,
     startRun: async () => await startRun({ runsDirectory: runs, file: null, overrides: [] }),
     reexecute: async (run, episode) => await reexecute(runs, run, episode),
+    verb: async (words) => await ownVerb(runs, words),
   });
   if (runId !== null) printLine(describeLeftRun(runs, runId));
   return EXIT.ok;

@@ -1,4 +1,5 @@
 import type { EpisodeSummary, StepRecord } from '../domain/episode.ts';
+import type { RewardPart } from '../domain/reward.ts';
 import { formatAction } from '../domain/space.ts';
 
 /** What may be jumped to in an episode, and the bit that marks a step with it. */
@@ -14,7 +15,9 @@ export interface StepFigures {
 }
 
 /** What figures are made of. */
-export type FiguredStep = Pick<StepRecord, 'action' | 'effective' | 'reward' | 'value' | 'parts' | 'tool'>;
+export type FiguredStep = Pick<StepRecord, 'action' | 'effective' | 'reward' | 'value' | 'tool'> & {
+  readonly parts: readonly RewardPart[];
+};
 
 /** An action without effect makes a loop when it comes so often, and switches of tools a thrash (src/rewards/behaviours.ts). */
 const REPETITIONS = 3;

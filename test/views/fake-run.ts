@@ -271,6 +271,9 @@ export class FakeRun {
   readonly paths: RunPaths;
   readonly store: RunStore;
   readonly requests: ControlRequest[] = [];
+  /** Verbs of the command line that were asked for, and what they answer. */
+  readonly verbs: (readonly string[])[] = [];
+  verbAnswer: readonly unknown[] = [];
   status: RunStatus;
   knobs: KnobValues = initialKnobs();
   /** How long the trainer takes to take a knob over, ms. */
@@ -312,6 +315,10 @@ export class FakeRun {
       runsDirectory: this.runsDirectory,
       startRun: async () => 'demo-1',
       reexecute: async () => await Promise.reject(new Error('not in this test')),
+      verb: async (words) => {
+        this.verbs.push(words);
+        return await Promise.resolve([...this.verbAnswer]);
+      },
     };
   }
 
@@ -350,8 +357,9 @@ export class FakeRun {
       case 'slots':
       case 'stop':
       case 'checkpoint':
-      case 'pin':
         return null;
+      case 'pin':
+        return true;
     }
   }
 

@@ -34,6 +34,12 @@ const FOOTERS: Readonly<Record<Screen, readonly ActionName[]>> = {
     'filter',
     'failure',
     'open',
+    'sort',
+    'select',
+    'bulk',
+    'pin',
+    'note',
+    'columns',
     'diff',
     'reexecute',
     'mark',
@@ -68,6 +74,8 @@ const FOOTERS: Readonly<Record<Screen, readonly ActionName[]>> = {
   help: ['back', 'down', 'up'],
   confirm: ['accept', 'focus', 'back'],
   filter: ['accept', 'cancel', 'nextSuggestion'],
+  menu: ['choose', 'leave', 'down', 'up'],
+  prompt: ['answer', 'leave'],
   palette: ['accept', 'cancel', 'nextCommand', 'previousCommand'],
 };
 

@@ -30,18 +30,18 @@ export function stepFigures({ step, candidates, head }: StepDetail, width: numbe
   ];
   const pieces = [
     first,
-    ...figures.map(([label, value]): Line => [seg(`${label} `, 'dim'), seg(value)]),
+    ...figures.map(([name, value]): Line => [seg(`${name} `, 'dim'), seg(value)]),
     ...rest,
   ];
   const action = wrap(untrusted(formatAction(step.action)), Math.max(8, width - LABEL));
   return [
     ...flow(pieces, '   ', width),
-    ...action.map((row, index): Line => [label(index === 0 ? 'action' : ''), seg(row, 'accent')]),
+    ...action.map((row, index): Line => [labelled(index === 0 ? 'action' : ''), seg(row, 'accent')]),
     ...toolLines(step),
     ...likeliestLines(step, candidates, look),
     ...step.parts.map(
       (part): Line => [
-        label('reward'),
+        labelled('reward'),
         seg(untrusted(part.name)),
         seg(
           `  raw ${formatNumber(part.raw)}  weighted ${formatNumber(part.weighted)}  paid ${signed(part.paid)}`,
@@ -51,7 +51,7 @@ export function stepFigures({ step, candidates, head }: StepDetail, width: numbe
   ];
 }
 
-function label(text: string): Line[number] {
+function labelled(text: string): Line[number] {
   return seg(text.padEnd(LABEL), 'dim');
 }
 
@@ -62,7 +62,7 @@ function toolLines({ tool }: StepRecord): Line[] {
   const time = ms === undefined ? '' : `  ${formatMs(ms)}`;
   return [
     [
-      label('tool'),
+      labelled('tool'),
       seg(untrusted(name)),
       seg(ok ? '  ok' : '  failed', ok ? 'good' : 'bad'),
       seg(tries + time),
@@ -78,7 +78,7 @@ function likeliestLines(step: StepRecord, candidates: readonly Candidate[], look
     const cells = Math.round(Math.min(1, Math.max(0, probability)) * BAR);
     const bar = (look.glyphs === 'ascii' ? '#' : '█').repeat(cells);
     return [
-      label(index === 0 ? 'likely' : ''),
+      labelled(index === 0 ? 'likely' : ''),
       seg(fit(formatShare(probability), 6, look, 'right')),
       seg(` ${fit(bar, BAR, look)} `, 'first'),
       seg(text === taken ? '* ' : '  ', 'accent'),
