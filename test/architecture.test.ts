@@ -55,6 +55,7 @@ const RULES: readonly { folder: string; may: readonly string[]; packages: readon
       'src/store/reading.ts',
       'src/store/step-figures.ts',
       'src/store/episode-marks.ts',
+      'src/store/view-state.ts',
       'src/run/control-client.ts',
       'src/replay',
       'src/diagnosis',

@@ -176,6 +176,11 @@ export class EpisodeList {
     this.#restart({ failure: later.find((outcome) => (counts[outcome] ?? 0) > 0) ?? null });
   }
 
+  /** Shows only one outcome; all for null, or one that there is not. */
+  only(outcome: string | null): void {
+    this.#restart({ failure: OUTCOMES.find((one) => one === outcome) ?? null });
+  }
+
   /** Shows all episodes. */
   clear(): void {
     this.#base = EVERYTHING;

@@ -20,6 +20,7 @@ import { MarksDesk } from './marks-desk.ts';
 import type { Menu, Prompt } from './menu.ts';
 import type { Palette } from './palette.ts';
 import { Player } from './player.ts';
+import { Remember } from './remember.ts';
 import type { ReplayCursor } from './replay-cursor.ts';
 import type { ConfirmModel } from './screens/confirm.ts';
 import { episodesHeight, hasFacetPanel } from './screens/episodes.ts';
@@ -103,6 +104,7 @@ export class Session {
   size: Size = { columns: 80, rows: 24 };
   /** Set when the user has asked to leave. */
   quitting = false;
+  #remember: Remember | null = null;
   #toast: Toast | null = null;
   #toastTimer: NodeJS.Timeout | null = null;
   #version = 0;
@@ -221,13 +223,14 @@ export class Session {
     this.changed();
   }
 
-  /** Opens a run on the overview. Throws what reading its manifest throws. */
+  /** Opens a run as it was left, at first on the overview. Throws what reading its manifest throws. */
   open(runId: string): void {
     const openSources =
       this.options.openSources ?? ((id) => runSources(runPaths(this.options.runsDirectory, id)));
     const run = new LiveRun(openSources(runId));
     // Before the connection to the run that it was meant for is closed.
     this.knobs?.commit();
+    this.#remember?.leave();
     this.run?.close();
     this.run = run;
     this.runId = runId;
@@ -251,6 +254,10 @@ export class Session {
     this.shownEvent = null;
     this.knobs = new KnobDesk(run, this);
     this.list.clear();
+    this.columns = null;
+    this.showsFacets = true;
+    this.#remember = new Remember(this, runId);
+    this.#remember.restore();
     run.subscribe(() => this.#refresh());
     run.start();
     this.changed();
@@ -290,6 +297,7 @@ export class Session {
   }
 
   close(): void {
+    this.#remember?.leave();
     if (this.#toastTimer !== null) clearTimeout(this.#toastTimer);
     this.knobs?.drop();
     this.run?.close();
@@ -305,7 +313,13 @@ export class Session {
     return this.replay?.position !== before;
   }
 
+  /** The screens from which this one was come to, and itself, the newest last. */
+  get within(): readonly MainScreen[] {
+    return [...this.#history, this.screen];
+  }
+
   #refresh(): void {
+    this.#remember?.tick(Date.now());
     const { size } = this;
     this.list.resize(this.screen === 'episodes' ? episodesHeight(size) : planOverview(size).listRows);
     this.reread();
