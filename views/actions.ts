@@ -13,6 +13,7 @@ import type { Look } from './look.ts';
 import { move, movePage, moveToEnd } from './movement.ts';
 import { Palette } from './palette.ts';
 import { findInReplay, openEpisode, REPLAY_HANDLERS, showEpisode } from './replay-actions.ts';
+import { openRun, RUN_HANDLERS } from './run-actions.ts';
 import type { Session } from './session.ts';
 import { problemText } from './toast.ts';
 import { typeKey } from './widgets/input-line.ts';
@@ -79,6 +80,7 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   },
   ...REPLAY_HANDLERS,
   ...EPISODE_HANDLERS,
+  ...RUN_HANDLERS,
   choose: (session) => {
     const { menu } = session;
     if (menu?.stays !== true) session.menu = null;
@@ -293,30 +295,6 @@ function answer(session: Session): void {
   const { question } = session;
   session.question = null;
   if (question?.focus === 'verb') question.onYes();
-}
-
-function openRun(session: Session): void {
-  if (session.starting) return;
-  const listing = session.runs[session.selectedRun - 1];
-  if (session.selectedRun > 0) {
-    if (listing === undefined) return;
-    try {
-      session.open(listing.id);
-    } catch (thrown) {
-      session.say(problemText(thrown), 'bad');
-    }
-    return;
-  }
-  session.starting = true;
-  session.attempt(async () => {
-    try {
-      const id = await session.options.startRun();
-      session.open(id);
-      return `run ${id} has started`;
-    } finally {
-      session.starting = false;
-    }
-  });
 }
 
 function askToStop(session: Session): void {

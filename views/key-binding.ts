@@ -14,6 +14,7 @@ export const SCREENS = [
   'diff',
   'replay',
   'runs',
+  'compare',
   'help',
   'confirm',
   'filter',

@@ -11,6 +11,7 @@ import {
 } from './key-binding.ts';
 import type { KeyName } from './keys.ts';
 import { REPLAY_KEYS } from './replay-keys.ts';
+import { RUN_KEYS } from './run-keys.ts';
 
 const LISTS: readonly Screen[] = [
   'overview',
@@ -19,12 +20,22 @@ const LISTS: readonly Screen[] = [
   'events',
   'diff',
   'runs',
+  'compare',
   'replay',
   'help',
   'menu',
 ];
 /** The screens under everything else. */
-const MAIN: readonly Screen[] = ['overview', 'episodes', 'pipeline', 'events', 'diff', 'runs', 'replay'];
+const MAIN: readonly Screen[] = [
+  'overview',
+  'episodes',
+  'pipeline',
+  'events',
+  'diff',
+  'runs',
+  'compare',
+  'replay',
+];
 
 function needsCompletion({ completes }: KeyContext): string | null {
   return completes ? null : 'nothing can be suggested here';
@@ -110,6 +121,7 @@ export const KEYMAP = {
   ...REPLAY_KEYS,
   ...EPISODE_KEYS,
   ...OVERLAY_KEYS,
+  ...RUN_KEYS,
   ...CHART_KEYS,
   mark: {
     keys: ['m'],
@@ -159,7 +171,7 @@ export const KEYMAP = {
   },
   back: {
     keys: ['escape', 'q'],
-    screens: ['episodes', 'pipeline', 'events', 'diff', 'replay', 'help', 'confirm'],
+    screens: ['episodes', 'pipeline', 'events', 'diff', 'compare', 'replay', 'help', 'confirm'],
     label: 'back',
     description: 'back to where you came from; with a filter on the events or episodes, clear it first',
   },

@@ -1,5 +1,6 @@
 import { planOverview, planReplay } from './layout.ts';
 import type { Look } from './look.ts';
+import { compareHeight } from './screens/compare.ts';
 import { diffHeight } from './screens/diff.ts';
 import { episodesHeight } from './screens/episodes.ts';
 import { eventsHeight } from './screens/events.ts';
@@ -58,6 +59,8 @@ function movableOf(session: Session, look: Look): Movable {
       return replay(session, look);
     case 'runs':
       return runs(session);
+    case 'compare':
+      return comparison(session);
   }
 }
 
@@ -116,6 +119,11 @@ function events({ events: log, size }: Session): Movable {
 function diff({ diff: shown, size }: Session): Movable {
   const page = diffHeight(size);
   return { page, move: (by) => shown?.cursor.move(by, shown.rows.length, page) };
+}
+
+function comparison({ comparison: shown, size }: Session): Movable {
+  const page = shown === null ? 1 : compareHeight(shown, size);
+  return { page, move: (by) => shown?.cursor.move(by, shown.differences.length, page) };
 }
 
 function replay(session: Session, look: Look): Movable {

@@ -4,6 +4,7 @@ import { isTooSmall } from './layout.ts';
 import { fit, type Line, textWidth, untrusted } from './line.ts';
 import type { RunSnapshot } from './live-run.ts';
 import type { Look } from './look.ts';
+import { drawCompare } from './screens/compare.ts';
 import { drawConfirm } from './screens/confirm.ts';
 import { drawDiff } from './screens/diff.ts';
 import { drawEpisodes } from './screens/episodes.ts';
@@ -52,9 +53,13 @@ function drawMain(session: Session, look: Look): Line[] {
       look,
     );
   if (screen === 'diff' && diff !== null) return drawDiff({ diff, toast, keys }, size, look);
+  if (screen === 'compare' && session.comparison !== null)
+    return drawCompare({ comparison: session.comparison, toast, keys }, size, look);
   if (run !== null && screen !== 'runs') return drawRunScreen(session, run.snapshot(), look);
   const { runs, selectedRun: selected, starting, runsError: error } = session;
-  return drawRuns({ runs, selected, starting, error, toast, keys }, size, look);
+  const { views: figures, marked } = session.runsDesk;
+  const now = Date.now();
+  return drawRuns({ runs, selected, figures, marked, now, starting, error, toast, keys }, size, look);
 }
 
 function episodePart({ list, filterInput, completion, columns, marks, selection }: Session): EpisodePart {

@@ -22,6 +22,8 @@ import type { Palette } from './palette.ts';
 import { Player } from './player.ts';
 import { Remember } from './remember.ts';
 import type { ReplayCursor } from './replay-cursor.ts';
+import type { RunComparison } from './run-comparison.ts';
+import { RunsDesk } from './runs-desk.ts';
 import type { ConfirmModel } from './screens/confirm.ts';
 import { episodesHeight, hasFacetPanel } from './screens/episodes.ts';
 import { eventsHeight } from './screens/events.ts';
@@ -48,7 +50,15 @@ export interface Question extends Omit<ConfirmModel, 'keys'> {
 }
 
 /** The screens that lie under everything else. */
-export type MainScreen = 'overview' | 'episodes' | 'pipeline' | 'events' | 'diff' | 'replay' | 'runs';
+export type MainScreen =
+  | 'overview'
+  | 'episodes'
+  | 'pipeline'
+  | 'events'
+  | 'diff'
+  | 'replay'
+  | 'runs'
+  | 'compare';
 
 /** The screens with the episode list. */
 const LISTING: ReadonlySet<MainScreen> = new Set(['overview', 'episodes']);
@@ -97,6 +107,10 @@ export class Session {
   diff: EpisodeDiff | null = null;
   /** Id of the episode that others are compared with. */
   marked: string | null = null;
+  /** What the list of runs shows beside the manifests. */
+  readonly runsDesk = new RunsDesk(this.reading, () => this.changed());
+  /** The runs that were compared last. */
+  comparison: RunComparison | null = null;
   runs: RunListing[] = [];
   runsError: string | null = null;
   selectedRun = 0;
@@ -272,6 +286,22 @@ export class Session {
   /** Shows the list of runs. */
   showRuns(): void {
     this.goTo('runs');
+    this.#listRuns();
+    const current = this.runs.findIndex(({ id }) => id === this.runId);
+    this.selectedRun = current + 1;
+    this.runsDesk.watch(() => {
+      if (this.screen !== 'runs') return false;
+      // The pointer stays on its run.
+      const under = this.runs[this.selectedRun - 1]?.id;
+      this.#listRuns();
+      if (under !== undefined) this.selectedRun = this.runs.findIndex(({ id }) => id === under) + 1;
+      this.changed();
+      return true;
+    });
+    this.changed();
+  }
+
+  #listRuns(): void {
     try {
       this.runs = (this.options.listRuns ?? (() => listRuns(this.options.runsDirectory)))();
       this.runsError = null;
@@ -279,9 +309,7 @@ export class Session {
       this.runs = [];
       this.runsError = problemText(thrown);
     }
-    const current = this.runs.findIndex(({ id }) => id === this.runId);
-    this.selectedRun = current + 1;
-    this.changed();
+    this.runsDesk.refresh(this.runs);
   }
 
   resize(size: Size): void {
@@ -302,6 +330,7 @@ export class Session {
     this.knobs?.drop();
     this.run?.close();
     this.player.stop();
+    this.runsDesk.close();
     void this.reading.close();
     this.#listeners.clear();
   }
