@@ -11,6 +11,7 @@ import { metrics } from './metrics.bench.ts';
 import { pipeline } from './pipeline.bench.ts';
 import { pool } from './pool.bench.ts';
 import { pressure } from './pressure.bench.ts';
+import { replay } from './replay.bench.ts';
 import { rollout } from './rollout.bench.ts';
 import { soak } from './soak.bench.ts';
 import { startup } from './startup.bench.ts';
@@ -37,6 +38,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   metrics,
   tui,
   startup,
+  replay,
 ];
 
 const USAGE =

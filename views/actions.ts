@@ -1,20 +1,23 @@
 import { errorText } from '../src/domain/error.ts';
 import type { KnobName } from '../src/domain/knob.ts';
 import type { RunEvent, RunState } from '../src/domain/run.ts';
-import type { SavedFilters } from '../src/store/filter.ts';
 import { eventFilter, hasEpisodes, isSame } from './alarms.ts';
 import { diffEpisode, jump, markEpisode, reexecuteEpisode } from './diff-actions.ts';
+import { EPISODE_HANDLERS } from './episode-actions.ts';
 import { openEvent } from './event-actions.ts';
-import { closeLine, lineKind, openLine, suggest, typeInLine } from './filter-actions.ts';
+import { closeLine, lineKind, openLine, savedFor, suggest, typeInLine } from './filter-actions.ts';
 import { FORK_HANDLERS } from './fork-actions.ts';
+import type { Handler } from './handler.ts';
 import { ASKS, askToAdd, askWorkers, foldRow, sortTree, undrain } from './hosts-actions.ts';
 import { type ActionName, actionOf, disabledReason, keyText } from './keymap.ts';
 import type { KeyName } from './keys.ts';
 import { isTooSmall } from './layout.ts';
+import { editLine } from './line-editor.ts';
 import type { Look } from './look.ts';
 import { move, movePage, moveToEnd } from './movement.ts';
 import { Palette } from './palette.ts';
-import { ReplayCursor } from './replay-cursor.ts';
+import { findInReplay, openEpisode, REPLAY_HANDLERS, showEpisode } from './replay-actions.ts';
+import { openRun, RUN_HANDLERS } from './run-actions.ts';
 import type { Session } from './session.ts';
 import { changeTheme } from './theme-actions.ts';
 import { problemText } from './toast.ts';
@@ -28,6 +31,7 @@ export function pressKey(session: Session, key: KeyName, look: Look): void {
   }
   if (isTooSmall(session.size)) return key === 'q' ? quit(session) : undefined;
   const name = actionOf(session.front, key);
+  if (name !== 'play') session.player.stop();
   if (name === null) return typeAt(session, key);
   const reason = disabledReason(name, session.keyContext);
   if (reason !== null) return session.say(`${keyText(key)} does nothing now: ${reason}`);
@@ -38,6 +42,11 @@ export function pressKey(session: Session, key: KeyName, look: Look): void {
 /** A key without a meaning of its own is text where a line is being typed. */
 function typeAt(session: Session, key: KeyName): void {
   if (session.front === 'filter') return typeInLine(session, key);
+  if (session.prompt !== null) {
+    const line = editLine(session.prompt, key);
+    if (line !== null) session.prompt = { ...session.prompt, ...line, problem: null };
+    return session.changed();
+  }
   if (session.palette === null) return undefined;
   session.palette.type(key);
   return session.changed();
@@ -45,8 +54,6 @@ function typeAt(session: Session, key: KeyName): void {
 
 /** States from which the run is let go on. */
 const RESTING: ReadonlySet<RunState> = new Set(['paused', 'pausing', 'quiesced', 'stalled']);
-
-type Handler = (session: Session, look: Look) => void;
 
 const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   pause: (session) => {
@@ -90,12 +97,19 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   nextSuggestion: (session) => suggest(session, 1),
   previousSuggestion: (session) => suggest(session, -1),
   filter: (session) => openLine(session, typedBefore(session)),
-  notableNext: (session) =>
-    goIf(session, session.replay?.nextNotable(1), 'no later step was paid or had no effect'),
-  notablePrevious: (session) =>
-    goIf(session, session.replay?.nextNotable(-1), 'no earlier step was paid or had no effect'),
-  matchNext: (session) => goIf(session, session.replay?.nextMatch(1), noMatch(session)),
-  matchPrevious: (session) => goIf(session, session.replay?.nextMatch(-1), noMatch(session)),
+  ...REPLAY_HANDLERS,
+  ...EPISODE_HANDLERS,
+  ...RUN_HANDLERS,
+  choose: (session) => {
+    const { menu } = session;
+    if (menu?.stays !== true) session.menu = null;
+    menu?.choose();
+  },
+  leave: (session) => {
+    session.menu = null;
+    session.prompt = null;
+  },
+  answer: (session) => session.answerPrompt(),
   eventEpisodes: showEventEpisodes,
   failure: (session) => changeList(session, () => session.list.nextFailure()),
   clear: (session) => changeList(session, () => session.list.clear()),
@@ -121,8 +135,6 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
     else if (session.screen === 'hosts') foldRow(session, null);
     else openEpisode(session, 0);
   },
-  nextEpisode: (session) => openEpisode(session, 1),
-  previousEpisode: (session) => openEpisode(session, -1),
   back: (session) => {
     if (session.question !== null) session.question = null;
     else if (session.help !== null) session.help = null;
@@ -266,14 +278,8 @@ function acceptFilter(session: Session): void {
 /** Takes over what was typed: a filter or a search, by the screen. */
 function takeLine(session: Session, text: string): void {
   if (session.screen === 'events') session.events.filterBy(text);
-  else if (session.screen === 'replay')
-    goIf(session, session.replay?.find(text), `no step has "${text.trim()}"`);
+  else if (session.screen === 'replay') findInReplay(session, text);
   else changeList(session, () => session.list.filterBy(text, savedFor(session, text)));
-}
-
-/** The saved filters where a text may name one: that their file cannot be read must not keep other filters from working. */
-function savedFor(session: Session, text: string): SavedFilters {
-  return text.includes('@') ? session.savedFilters() : new Map();
 }
 
 function typedBefore({ screen, events, replay, list }: Session): string {
@@ -281,70 +287,10 @@ function typedBefore({ screen, events, replay, list }: Session): string {
   return screen === 'replay' ? (replay?.search ?? '') : list.view.filterText;
 }
 
-function goIf(session: Session, went: boolean | undefined, otherwise: string): void {
-  if (went === false) session.say(otherwise);
-}
-
-function noMatch({ replay }: Session): string {
-  const search = replay?.search ?? '';
-  return search === '' ? 'nothing is searched: / searches' : `no other step has "${search}"`;
-}
-
 function answer(session: Session): void {
   const { question } = session;
   session.question = null;
   if (question?.focus === 'verb') question.onYes();
-}
-
-function openRun(session: Session): void {
-  if (session.starting) return;
-  const listing = session.runs[session.selectedRun - 1];
-  if (session.selectedRun > 0) {
-    if (listing === undefined) return;
-    try {
-      session.open(listing.id);
-    } catch (thrown) {
-      session.say(problemText(thrown), 'bad');
-    }
-    return;
-  }
-  session.starting = true;
-  session.attempt(async () => {
-    try {
-      const id = await session.options.startRun();
-      session.open(id);
-      return `run ${id} has started`;
-    } finally {
-      session.starting = false;
-    }
-  });
-}
-
-/** Opens the episode under the pointer, after moving it. The list keeps still, so that next and previous mean something. */
-function openEpisode(session: Session, by: number): void {
-  const { list, run } = session;
-  if (run === null) return;
-  const before = list.view.selected;
-  const from = session.screen;
-  list.move(run.search, by, () => {
-    const { selected } = list;
-    // Its page may have come after the user went elsewhere.
-    if (selected === null || session.screen !== from || session.run !== run) return;
-    if (by === 0 || list.view.selected !== before) showEpisode(session, selected.id);
-    else
-      session.say(by > 0 ? 'this is the last episode of the list' : 'this is the first episode of the list');
-  });
-}
-
-function showEpisode(session: Session, id: string): void {
-  const reader = session.run?.reader ?? null;
-  if (reader === null) return;
-  try {
-    session.replay = new ReplayCursor(reader.episode(id));
-    session.goTo('replay');
-  } catch (thrown) {
-    session.say(problemText(thrown), 'bad');
-  }
 }
 
 function askToStop(session: Session): void {

@@ -12,6 +12,14 @@ const PAN = 4;
 /** The iterations there are: the first and the last. */
 type Span = readonly [number, number];
 
+/** What is remembered of it: all but the cursor. */
+export interface ChartState {
+  readonly page: string;
+  readonly smoothing: number;
+  readonly log: boolean;
+  readonly window: [number, number] | null;
+}
+
 /** How the user looks at the charts: which ones, what part of the run, a cursor, smoothing, scale. */
 export class ChartView {
   #page = 0;
@@ -89,6 +97,26 @@ export class ChartView {
     this.#cursor = null;
     this.#smoothing = 0;
     this.log = false;
+  }
+
+  /** How it looks, to be looked at so again. */
+  get state(): ChartState {
+    const window: [number, number] | null = this.#window === null ? null : [this.#window[0], this.#window[1]];
+    return { page: this.page, smoothing: this.smoothing, log: this.log, window };
+  }
+
+  /** Looks as it did; what it does not know is left as it is at first. */
+  restore({ page, smoothing, log, window }: ChartState): void {
+    this.#page = Math.max(
+      0,
+      CHART_PAGES.findIndex((name) => name === page),
+    );
+    this.#smoothing = Math.max(
+      0,
+      SMOOTHINGS.findIndex((weight) => weight === smoothing),
+    );
+    this.log = log;
+    this.#window = window !== null && window[1] - window[0] >= LEAST ? window : null;
   }
 
   #place(from: number, width: number, [first, last]: Span): void {

@@ -2,7 +2,7 @@ import type { EpisodeSummary } from '../src/domain/episode.ts';
 import { errorText } from '../src/domain/error.ts';
 import { FAILURE_TYPES, type FailureType } from '../src/domain/failure.ts';
 import { type Filter, parseFilter, type SavedFilters } from '../src/store/filter.ts';
-import { allOf, type FilterNode, NEWEST_FIRST } from '../src/store/filter-tree.ts';
+import { allOf, type FilterNode, type FilterSort, NEWEST_FIRST } from '../src/store/filter-tree.ts';
 import { EpisodePager, type EpisodeSource, PAGE_ROWS } from './episode-pager.ts';
 import { scrollTo } from './layout.ts';
 
@@ -108,6 +108,11 @@ export class EpisodeList {
     return this.#filter().where;
   }
 
+  /** Its order. */
+  get sort(): FilterSort {
+    return this.#base.sort;
+  }
+
   /** Rows of the window. */
   resize(height: number): void {
     this.#height = Math.max(1, height);
@@ -169,6 +174,11 @@ export class EpisodeList {
     const { counts, failure } = this.#view;
     const later = OUTCOMES.slice(failure === null ? 0 : OUTCOMES.indexOf(failure) + 1);
     this.#restart({ failure: later.find((outcome) => (counts[outcome] ?? 0) > 0) ?? null });
+  }
+
+  /** Shows only one outcome; all for null, or one that there is not. */
+  only(outcome: string | null): void {
+    this.#restart({ failure: OUTCOMES.find((one) => one === outcome) ?? null });
   }
 
   /** Shows all episodes. */

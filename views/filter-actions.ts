@@ -66,3 +66,8 @@ function savedOrNone(session: Session): SavedFilters {
     return new Map();
   }
 }
+
+/** The saved filters where a text may name one: that their file cannot be read must not keep other filters from working. */
+export function savedFor(session: Session, text: string): SavedFilters {
+  return text.includes('@') ? session.savedFilters() : new Map();
+}

@@ -13,7 +13,7 @@ export const FORK_HANDLERS: Readonly<Record<keyof typeof FORK_KEYS, (session: Se
     const { replay } = session;
     if (replay === null) return;
     try {
-      session.fork = new ForkDesk(replay.episode, replay.position + 1);
+      session.fork = new ForkDesk(replay.steps, replay.position);
     } catch (thrown) {
       session.say(problemText(thrown));
     }
@@ -35,11 +35,11 @@ function goOn(session: Session): void {
   const choice = fork?.selected ?? null;
   if (fork === null || runId === null || choice === null || fork.busy !== null) return;
   fork.busy = choice.text;
-  const { step, episode } = fork;
+  const { step, summary } = fork;
   const plan = { step, action: choice.action, version: null, count: COUNT };
   session.attempt(async () => {
     try {
-      fork.done(await options.fork(runId, episode.summary.id, plan));
+      fork.done(await options.fork(runId, summary.id, plan));
     } catch (thrown) {
       fork.failed(problemText(thrown));
     }

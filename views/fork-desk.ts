@@ -1,8 +1,8 @@
-import type { StepRecord } from '../src/domain/episode.ts';
+import type { EpisodeSummary, StepRecord } from '../src/domain/episode.ts';
 import { ACTION_TYPES, type Action, formatAction } from '../src/domain/space.ts';
 import { type Fork, forkLines, offeredActions } from '../src/replay/fork.ts';
-import type { StoredEpisode } from '../src/store/queries.ts';
 import { ListCursor } from './list-cursor.ts';
+import type { StepSource } from './step-source.ts';
 
 /** Something that may be done in a step. */
 export interface ForkChoice {
@@ -17,7 +17,7 @@ export interface ForkChoice {
 
 /** What might be done instead at a step of an episode, and what came of trying. */
 export class ForkDesk {
-  readonly episode: StoredEpisode;
+  readonly summary: EpisodeSummary;
   /** From 1. */
   readonly step: number;
   readonly choices: readonly ForkChoice[];
@@ -27,15 +27,17 @@ export class ForkDesk {
   /** Of the newest try. */
   result: readonly string[] = [];
 
-  /** Throws for a step that the episode has not got. */
-  constructor(episode: StoredEpisode, step: number) {
-    const record = episode.body.steps[step - 1];
-    if (record === undefined) throw new Error('there is no step here to leave the episode at');
-    this.episode = episode;
-    this.step = step;
+  /** Throws at the end of an episode, and while the step is still read. */
+  constructor(steps: StepSource, position: number) {
+    const place = steps.place(position);
+    if (place === null) throw new Error('the step is still read: try again in a moment');
+    const record = place.step;
+    if (record === null) throw new Error('there is no step here to leave the episode at');
+    this.summary = steps.summary;
+    this.step = position + 1;
     this.choices = [
       { action: null, text: 'what the policy draws', probability: null, isRecorded: false },
-      ...offeredActions(episode, step).map((action, place) => choice(record, action, place)),
+      ...offeredActions(place.candidates).map((action, place) => choice(record, action, place)),
     ];
   }
 

@@ -15,11 +15,14 @@ export const SCREENS = [
   'diff',
   'replay',
   'runs',
+  'compare',
   'help',
   'confirm',
   'filter',
   'palette',
   'fork',
+  'menu',
+  'prompt',
 ] as const;
 export type Screen = (typeof SCREENS)[number];
 

@@ -1,5 +1,6 @@
 import { keysOf } from '../src/domain/table.ts';
 import { CHART_KEYS, KNOB_KEYS } from './bench-keys.ts';
+import { EPISODE_KEYS, OVERLAY_KEYS } from './episode-keys.ts';
 import { FORK_KEYS } from './fork-keys.ts';
 import { HOST_KEYS } from './hosts-keys.ts';
 import {
@@ -11,6 +12,8 @@ import {
   type Screen,
 } from './key-binding.ts';
 import type { KeyName } from './keys.ts';
+import { REPLAY_KEYS } from './replay-keys.ts';
+import { RUN_KEYS } from './run-keys.ts';
 
 const LISTS: readonly Screen[] = [
   'overview',
@@ -20,13 +23,17 @@ const LISTS: readonly Screen[] = [
   'events',
   'diff',
   'runs',
+  'compare',
   'replay',
   'help',
+  'menu',
 ];
 /** The screens under everything else. */
-const MAIN: readonly Screen[] = LISTS.filter((screen) => screen !== 'help');
+const MAIN: readonly Screen[] = LISTS.filter((screen) => screen !== 'help' && screen !== 'menu');
 /** Where the run can be paused. */
-const PAUSING: readonly Screen[] = MAIN.filter((screen) => screen !== 'runs' && screen !== 'diff');
+const PAUSING: readonly Screen[] = MAIN.filter(
+  (screen) => screen !== 'runs' && screen !== 'diff' && screen !== 'compare',
+);
 
 function needsCompletion({ completes }: KeyContext): string | null {
   return completes ? null : 'nothing can be suggested here';
@@ -116,42 +123,10 @@ export const KEYMAP = {
     description: 'replay the episode; go to what the event is about; unfold; open or start the run',
     disabled: (context) => (context.rows === 0 ? 'there is nothing to open yet' : null),
   },
-  notableNext: {
-    keys: ['>'],
-    screens: ['replay'],
-    label: 'next notable',
-    description: 'next step that was paid or had no effect',
-  },
-  notablePrevious: {
-    keys: ['<'],
-    screens: ['replay'],
-    label: 'previous notable',
-    description: 'previous step that was paid or had no effect',
-  },
-  matchNext: {
-    keys: [']'],
-    screens: ['replay'],
-    label: 'next match',
-    description: 'next step with the text that was searched',
-  },
-  matchPrevious: {
-    keys: ['['],
-    screens: ['replay'],
-    label: 'previous match',
-    description: 'previous step with the text that was searched',
-  },
-  nextEpisode: {
-    keys: ['n'],
-    screens: ['replay'],
-    label: 'next episode',
-    description: 'next episode of the filtered list (older)',
-  },
-  previousEpisode: {
-    keys: ['p'],
-    screens: ['replay'],
-    label: 'previous episode',
-    description: 'previous episode of the filtered list (newer)',
-  },
+  ...REPLAY_KEYS,
+  ...EPISODE_KEYS,
+  ...OVERLAY_KEYS,
+  ...RUN_KEYS,
   ...CHART_KEYS,
   ...HOST_KEYS,
   mark: {
@@ -203,7 +178,7 @@ export const KEYMAP = {
   },
   back: {
     keys: ['escape', 'q'],
-    screens: ['episodes', 'hosts', 'pipeline', 'events', 'diff', 'replay', 'help', 'confirm'],
+    screens: ['episodes', 'hosts', 'pipeline', 'events', 'diff', 'compare', 'replay', 'help', 'confirm'],
     label: 'back',
     description: 'back to where you came from; with a filter on the events or episodes, clear it first',
   },

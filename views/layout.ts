@@ -54,6 +54,8 @@ export function planOverview(size: Size): OverviewPlan {
 /** How the replay of an episode is laid out. */
 export interface ReplayPlan {
   readonly header: number;
+  /** Curves over the steps, a row each: value, then reward. */
+  readonly curves: number;
   /** The list of steps: beside the details on wide terminals, above them on others. */
   readonly side: 'left' | 'top';
   readonly listWidth: number;
@@ -65,15 +67,17 @@ export interface ReplayPlan {
 /** The step list takes a third of the screen; the details the rest. One column or row is the rule between them. */
 export function planReplay(size: Size): ReplayPlan {
   const header = size.rows >= 16 ? 3 : 2;
-  const body = size.rows - header - EVENT - FOOTER;
+  const curves = size.rows < 20 ? 0 : size.rows < 30 ? 1 : 2;
+  const body = size.rows - header - curves - EVENT - FOOTER;
   if (size.columns >= 100) {
     const listWidth = Math.min(60, Math.floor(size.columns / 3));
     const detailWidth = size.columns - listWidth - 1;
-    return { header, side: 'left', listWidth, listRows: body, detailWidth, detailRows: body };
+    return { header, curves, side: 'left', listWidth, listRows: body, detailWidth, detailRows: body };
   }
   const listRows = Math.max(1, Math.floor((body - 1) / 3));
   const detailRows = Math.max(1, body - listRows - 1);
-  return { header, side: 'top', listWidth: size.columns, listRows, detailWidth: size.columns, detailRows };
+  const widths = { listWidth: size.columns, detailWidth: size.columns };
+  return { header, curves, side: 'top', listRows, detailRows, ...widths };
 }
 
 /** First row of a window of `height` rows that shows `selected`, moved as little as possible from `top`. */

@@ -1,10 +1,12 @@
 import { planOverview, planReplay } from './layout.ts';
 import type { Look } from './look.ts';
+import { compareHeight } from './screens/compare.ts';
 import { diffHeight } from './screens/diff.ts';
 import { episodesHeight } from './screens/episodes.ts';
 import { eventsHeight } from './screens/events.ts';
 import { helpScrollLimit } from './screens/help.ts';
 import { hostsHeight } from './screens/hosts.ts';
+import { menuHeight } from './screens/menu.ts';
 import { pipelineScrollLimit } from './screens/pipeline.ts';
 import { detailHeight } from './screens/replay.ts';
 import { runsHeight } from './screens/runs.ts';
@@ -41,6 +43,7 @@ export function moveToEnd(session: Session, end: 'first' | 'last', look: Look): 
 }
 
 function movableOf(session: Session, look: Look): Movable {
+  if (session.menu !== null) return menu(session);
   if (session.help !== null) return helpText(session, look);
   switch (session.screen) {
     case 'overview':
@@ -59,11 +62,18 @@ function movableOf(session: Session, look: Look): Movable {
       return replay(session, look);
     case 'runs':
       return runs(session);
+    case 'compare':
+      return comparison(session);
   }
 }
 
 function clamp(value: number, limit: number): number {
   return Math.max(0, Math.min(limit, value));
+}
+
+function menu({ menu: shown, size }: Session): Movable {
+  const page = menuHeight(size);
+  return { page, move: (by) => shown?.cursor.move(by, shown.items.length, page) };
 }
 
 function helpText(session: Session, look: Look): Movable {
@@ -117,6 +127,11 @@ function hosts({ hosts: tree, size }: Session): Movable {
 function diff({ diff: shown, size }: Session): Movable {
   const page = diffHeight(size);
   return { page, move: (by) => shown?.cursor.move(by, shown.rows.length, page) };
+}
+
+function comparison({ comparison: shown, size }: Session): Movable {
+  const page = shown === null ? 1 : compareHeight(shown, size);
+  return { page, move: (by) => shown?.cursor.move(by, shown.differences.length, page) };
 }
 
 function replay(session: Session, look: Look): Movable {

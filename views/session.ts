@@ -5,6 +5,7 @@ import type { Fork, ForkPlan } from '../src/replay/fork.ts';
 import type { ControlClient } from '../src/run/control-client.ts';
 import type { SavedFilters } from '../src/store/filter.ts';
 import type { RunReader } from '../src/store/queries.ts';
+import { Reading } from '../src/store/reading.ts';
 import { listRuns, type RunListing, runPaths } from '../src/store/run-directory.ts';
 import { readSavedFilters } from '../src/store/saved-filters.ts';
 import { hasEpisodes } from './alarms.ts';
@@ -19,11 +20,18 @@ import { HostTree } from './host-tree.ts';
 import { type KeyContext, type Screen } from './key-binding.ts';
 import { KnobDesk } from './knob-desk.ts';
 import { planOverview, type Size } from './layout.ts';
+import { lineOf } from './line-editor.ts';
 import { LineHistory } from './line-history.ts';
 import { LiveRun, type RunSources, runSources } from './live-run.ts';
 import type { Look } from './look.ts';
+import { MarksDesk } from './marks-desk.ts';
+import type { Menu, Prompt } from './menu.ts';
 import type { Palette } from './palette.ts';
+import { Player } from './player.ts';
+import { Remember } from './remember.ts';
 import type { ReplayCursor } from './replay-cursor.ts';
+import type { RunComparison } from './run-comparison.ts';
+import { RunsDesk } from './runs-desk.ts';
 import type { ConfirmModel } from './screens/confirm.ts';
 import { episodesHeight, hasFacetPanel } from './screens/episodes.ts';
 import { eventsHeight } from './screens/events.ts';
@@ -43,6 +51,8 @@ export interface SessionOptions {
   /** Data of a run; those of the run directory unless a test says otherwise. */
   readonly openSources?: (runId: string) => RunSources;
   readonly listRuns?: () => RunListing[];
+  /** Does what a verb of the command line does, in a process of its own; resolves with the values that it prints as JSON. */
+  readonly verb: (words: readonly string[]) => Promise<unknown[]>;
 }
 
 /** A question, and what happens on yes. */
@@ -59,7 +69,8 @@ export type MainScreen =
   | 'events'
   | 'diff'
   | 'replay'
-  | 'runs';
+  | 'runs'
+  | 'compare';
 
 /** The screens with the episode list. */
 const LISTING: ReadonlySet<MainScreen> = new Set(['overview', 'episodes']);
@@ -84,6 +95,16 @@ export class Session {
   /** Hosts, processes and slots of the open run. */
   readonly hosts = new HostTree();
   palette: Palette | null = null;
+  menu: Menu | null = null;
+  prompt: Prompt | null = null;
+  /** What people have said of the open run's episodes. */
+  marks: MarksDesk | null = null;
+  /** Ids of the episodes that bulk actions are about; empty: all that match. */
+  readonly selection = new Set<string>();
+  /** Names of the columns of the episode list; null: by the width. */
+  columns: readonly string[] | null = null;
+  /** How the episodes are distributed is shown where there is room. */
+  showsFacets = true;
   /** Rows of the pipeline above the window. */
   pipelineScroll = 0;
   help: { readonly scroll: number } | null = null;
@@ -96,10 +117,18 @@ export class Session {
   replay: ReplayCursor | null = null;
   /** The question of what to do instead at a step of the replay. */
   fork: ForkDesk | null = null;
+  /** Plays the replay. */
+  readonly player = new Player(() => this.#playStep());
+  /** Reads what would hold up the drawing. */
+  readonly reading = new Reading();
   /** The comparison that was shown last. */
   diff: EpisodeDiff | null = null;
   /** Id of the episode that others are compared with. */
   marked: string | null = null;
+  /** What the list of runs shows beside the manifests. */
+  readonly runsDesk = new RunsDesk(this.reading, () => this.changed());
+  /** The runs that were compared last. */
+  comparison: RunComparison | null = null;
   runs: RunListing[] = [];
   runsError: string | null = null;
   selectedRun = 0;
@@ -109,6 +138,7 @@ export class Session {
   theme: ThemeName | null = null;
   /** Set when the user has asked to leave. */
   quitting = false;
+  #remember: Remember | null = null;
   #toast: Toast | null = null;
   #toastTimer: NodeJS.Timeout | null = null;
   #version = 0;
@@ -143,6 +173,8 @@ export class Session {
   /** What keys act on just now: the question, the filter line or help when they lie over the screen. */
   get front(): Screen {
     if (this.question !== null) return 'confirm';
+    if (this.prompt !== null) return 'prompt';
+    if (this.menu !== null) return 'menu';
     if (this.palette !== null) return 'palette';
     if (this.fork !== null) return 'fork';
     if (this.filterInput !== null) return 'filter';
@@ -207,6 +239,23 @@ export class Session {
     this.changed();
   }
 
+  /** Asks for a line. */
+  ask(prompt: Omit<Prompt, 'problem' | 'cursor'>): void {
+    this.prompt = { ...prompt, ...lineOf(prompt.text), problem: null };
+  }
+
+  /** Takes the line that was asked for; one that is refused stays, with the reason. */
+  answerPrompt(): void {
+    const { prompt } = this;
+    if (prompt === null) return;
+    this.prompt = null;
+    try {
+      prompt.onAccept(prompt.text);
+    } catch (thrown) {
+      this.prompt = { ...prompt, problem: problemText(thrown) };
+    }
+  }
+
   /** Runs something that talks to the run; what goes wrong becomes a message. */
   attempt(work: () => Promise<string | null>): void {
     work().then(
@@ -216,13 +265,14 @@ export class Session {
     this.changed();
   }
 
-  /** Opens a run on the overview. Throws what reading its manifest throws. */
+  /** Opens a run as it was left, at first on the overview. Throws what reading its manifest throws. */
   open(runId: string): void {
     const openSources =
       this.options.openSources ?? ((id) => runSources(runPaths(this.options.runsDirectory, id)));
     const run = new LiveRun(openSources(runId));
     // Before the connection to the run that it was meant for is closed.
     this.knobs?.commit();
+    this.#remember?.leave();
     this.run?.close();
     this.run = run;
     this.runId = runId;
@@ -233,6 +283,12 @@ export class Session {
     this.facets.clear();
     this.hosts.clear();
     this.palette = null;
+    this.menu = null;
+    this.prompt = null;
+    this.selection.clear();
+    this.marks = new MarksDesk(runPaths(this.options.runsDirectory, runId), (problem) =>
+      problem === null ? this.changed() : this.say(problemText(problem), 'bad'),
+    );
     this.diff = null;
     this.marked = null;
     this.replay = null;
@@ -242,19 +298,40 @@ export class Session {
     this.shownEvent = null;
     this.knobs = new KnobDesk(run, this);
     this.list.clear();
+    this.columns = null;
+    this.showsFacets = true;
+    this.#remember = new Remember(this, runId);
+    this.#remember.restore();
     run.subscribe(() => this.#refresh());
     run.start();
     this.changed();
   }
 
-  /** The filters that are saved just now. Throws `filter-invalid` when their file cannot be read. */
+  /** The filters that are saved just now, and `@pinned` and `@noted`. Throws `filter-invalid` when their file cannot be read. */
   savedFilters(): SavedFilters {
-    return readSavedFilters(this.options.runsDirectory);
+    const marked = this.marks?.filters ?? [];
+    return new Map([...marked, ...readSavedFilters(this.options.runsDirectory)]);
   }
 
   /** Shows the list of runs. */
   showRuns(): void {
     this.goTo('runs');
+    this.#listRuns();
+    const current = this.runs.findIndex(({ id }) => id === this.runId);
+    this.selectedRun = current + 1;
+    this.runsDesk.watch(() => {
+      if (this.screen !== 'runs') return false;
+      // The pointer stays on its run.
+      const under = this.runs[this.selectedRun - 1]?.id;
+      this.#listRuns();
+      if (under !== undefined) this.selectedRun = this.runs.findIndex(({ id }) => id === under) + 1;
+      this.changed();
+      return true;
+    });
+    this.changed();
+  }
+
+  #listRuns(): void {
     try {
       this.runs = (this.options.listRuns ?? (() => listRuns(this.options.runsDirectory)))();
       this.runsError = null;
@@ -262,9 +339,7 @@ export class Session {
       this.runs = [];
       this.runsError = problemText(thrown);
     }
-    const current = this.runs.findIndex(({ id }) => id === this.runId);
-    this.selectedRun = current + 1;
-    this.changed();
+    this.runsDesk.refresh(this.runs);
   }
 
   resize(size: Size): void {
@@ -280,13 +355,30 @@ export class Session {
   }
 
   close(): void {
+    this.#remember?.leave();
     if (this.#toastTimer !== null) clearTimeout(this.#toastTimer);
     this.knobs?.drop();
     this.run?.close();
+    this.player.stop();
+    this.runsDesk.close();
+    void this.reading.close();
     this.#listeners.clear();
   }
 
+  #playStep(): boolean {
+    const before = this.replay?.position;
+    if (this.screen === 'replay') this.replay?.move(1);
+    this.changed();
+    return this.replay?.position !== before;
+  }
+
+  /** The screens from which this one was come to, and itself, the newest last. */
+  get within(): readonly MainScreen[] {
+    return [...this.#history, this.screen];
+  }
+
   #refresh(): void {
+    this.#remember?.tick(Date.now());
     const { size } = this;
     this.list.resize(this.screen === 'episodes' ? episodesHeight(size) : planOverview(size).listRows);
     this.reread();
@@ -296,8 +388,9 @@ export class Session {
 
   #read(reader: RunReader): void {
     if (this.run !== null) this.list.refresh(this.run.search, Date.now());
+    this.marks?.refresh(Date.now());
     // After the list: what is asked first is answered first.
-    if (this.screen === 'episodes' && hasFacetPanel(this.size)) this.#refreshFacets();
+    if (this.screen === 'episodes' && this.showsFacets && hasFacetPanel(this.size)) this.#refreshFacets();
     if (this.screen !== 'events') return;
     const changes = this.run?.snapshot().knobChanges ?? [];
     this.events.refresh(reader, changes, eventsHeight(this.size));

@@ -4,7 +4,7 @@ import { type ArchiveVerbOptions, archiveEndedRun } from './archive.ts';
 import { type CompactOptions, compactEndedRun } from './compact.ts';
 import { COMPARE_AXES, type CompareOptions, compareRuns } from './compare.ts';
 import { type ExportDataOptions, exportEpisodesTo, exportMetricsTo } from './export-data.ts';
-import { type PinOptions, pinEpisode } from './pin.ts';
+import { type PinOptions, pinEpisodes } from './pin.ts';
 import { querySql, runAndQuery, type SqlOptions } from './sql.ts';
 
 const SQL_EXAMPLES = `
@@ -65,13 +65,13 @@ export function addDataVerbs(program: Command, finish: (exitCode: number) => voi
   program
     .command('pin')
     .argument('<run>')
-    .argument('<episode>', 'its id, as in e120')
-    .description('have a run keep the steps of an episode whatever its byte budget')
-    .option('--off', 'let it go again')
+    .argument('<episode...>', 'their ids, as in e120')
+    .description('have a run keep the steps of episodes whatever its byte budget')
+    .option('--off', 'let them go again')
     .addOption(new Option('--json', 'print JSON'))
     .action(
-      async (run: string, episode: string, _options, command: Command) =>
-        await pinEpisode(run, episode, command.optsWithGlobals<PinOptions>()),
+      async (run: string, episodes: string[], _options, command: Command) =>
+        await pinEpisodes(run, episodes, command.optsWithGlobals<PinOptions>()),
     );
   program
     .command('compact')

@@ -11,6 +11,7 @@ import { followRun } from './headless.ts';
 import { printRuns } from './inspect.ts';
 import { labCommand } from './lab-command.ts';
 import { EXIT, printJson, printLine, printNote } from './output.ts';
+import { ownVerb } from './own-verb.ts';
 import { forkStored, reexecute } from './reexecute.ts';
 import { findLiveRun, findRun } from './runs.ts';
 import { restartRun, startRun } from './start.ts';
@@ -24,6 +25,7 @@ export interface TuiOptions {
   readonly startRun: () => Promise<string>;
   readonly reexecute: (runId: string, episodeId: string) => Promise<Execution>;
   readonly fork: (runId: string, episodeId: string, plan: ForkPlan) => Promise<Fork>;
+  readonly verb: (words: readonly string[]) => Promise<unknown[]>;
 }
 
 /** Opens the terminal UI; resolves when the user leaves it, with the run last shown. */
@@ -158,6 +160,7 @@ async function showTui(id: string | null, options: ShowOptions, openTui: OpenTui
     startRun: async () => await startRun({ runsDirectory: runs, file: null, overrides: [] }),
     reexecute: async (run, episode) => await reexecute(runs, run, episode),
     fork: async (run, episode, plan) => await forkStored(runs, run, episode, plan),
+    verb: async (words) => await ownVerb(runs, words),
   });
   if (runId !== null) printLine(describeLeftRun(runs, runId));
   return EXIT.ok;

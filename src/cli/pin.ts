@@ -12,46 +12,54 @@ export interface PinOptions {
   readonly json?: boolean;
 }
 
-/** Has a run keep the steps of an episode whatever its byte budget, or lets it go again. The run may be live. */
-export async function pinEpisode(id: string, episode: string, options: PinOptions): Promise<void> {
+/** Has a run keep the steps of episodes whatever its byte budget, or lets them go again. The run may be live. */
+export async function pinEpisodes(
+  id: string,
+  episodes: readonly string[],
+  options: PinOptions,
+): Promise<void> {
   const run = findNewestRun(options.runs, id);
   const pinned = options.off !== true;
-  const name = checkEpisode(run, /^\d+$/u.test(episode) ? `e${episode}` : episode, pinned);
-  const changed = run.live ? await askRun(run, name, pinned) : pinHere(run, name, pinned);
-  if (options.json === true) {
-    printJson({ run: run.id, episode: name, pinned, changed });
-    return;
-  }
-  const before = changed ? '' : ' already';
-  printLine(
-    pinned ? `${name} of run ${run.id} is pinned${before}` : `${name} of run ${run.id} is not pinned`,
+  const names = checkEpisodes(
+    run,
+    episodes.map((episode) => (/^\d+$/u.test(episode) ? `e${episode}` : episode)),
+    pinned,
   );
+  const changed = run.live ? await askRun(run, names, pinned) : pinHere(run, names, pinned);
+  for (const [index, name] of names.entries()) {
+    const before = changed[index] === true ? '' : ' already';
+    if (options.json === true) {
+      printJson({ run: run.id, episode: name, pinned, changed: changed[index] === true });
+    } else if (pinned) printLine(`${name} of run ${run.id} is pinned${before}`);
+    else printLine(`${name} of run ${run.id} is not pinned`);
+  }
 }
 
 /** One that is not there, or has no steps any more, is refused. */
-function checkEpisode(run: FoundRun, episode: string, pinned: boolean): string {
-  if (!pinned) return episode;
+function checkEpisodes(run: FoundRun, episodes: readonly string[], pinned: boolean): readonly string[] {
+  if (!pinned) return episodes;
   const reader = openRunReader(run.paths);
   try {
-    return reader.episode(episode).summary.id;
+    return episodes.map((episode) => reader.longEpisode(episode).summary.id);
   } finally {
     reader.close();
   }
 }
 
-async function askRun(run: FoundRun, episode: string, pinned: boolean): Promise<boolean> {
+async function askRun(run: FoundRun, episodes: readonly string[], pinned: boolean): Promise<boolean[]> {
   const client = await connectControl(run.manifest);
   try {
-    return await client.pin(episode, pinned);
+    return await Promise.all(episodes.map(async (episode) => await client.pin(episode, pinned)));
   } finally {
     client.close();
   }
 }
 
-function pinHere(run: FoundRun, episode: string, pinned: boolean): boolean {
+function pinHere(run: FoundRun, episodes: readonly string[], pinned: boolean): boolean[] {
   const lock = lockRun(run.paths);
+  const who = `${userInfo().username}@${hostname()}`;
   try {
-    return setPin(run.paths, { episode, pinned, who: `${userInfo().username}@${hostname()}` });
+    return episodes.map((episode) => setPin(run.paths, { episode, pinned, who }));
   } finally {
     lock.release();
   }

@@ -92,17 +92,16 @@ export function parseAction(text: string): Action {
 }
 
 /** What may be done in a step instead: the arguments on offer, and the types without one, of which the record does not say which were legal. */
-export function offeredActions({ body }: StoredEpisode, step: number): Action[] {
-  const candidates = body.candidateSets[body.steps[step - 1]?.candidates ?? -1] ?? [];
+export function offeredActions(candidates: readonly Candidate[]): Action[] {
   const bare = ACTION_TYPES.filter((type) => !takesArgument(type));
   return [
-    ...candidates.map(({ type, text }: Candidate) => ({ type, argument: text })),
+    ...candidates.map(({ type, text }) => ({ type, argument: text })),
     ...bare.map((type) => ({ type, argument: null })),
   ];
 }
 
 function checkPlan(episode: StoredEpisode, { step, action }: ForkPlan): void {
-  const { steps } = episode.body;
+  const { steps, candidateSets } = episode.body;
   if (step < 1 || step > steps.length) {
     throw new LabError('usage', {
       message: `episode ${episode.summary.id} has no step ${step}: it has ${steps.length}`,
@@ -110,7 +109,8 @@ function checkPlan(episode: StoredEpisode, { step, action }: ForkPlan): void {
     });
   }
   if (action === null) return;
-  const offered = offeredActions(episode, step).map((each) => formatAction(each));
+  const candidates = candidateSets[steps[step - 1]?.candidates ?? -1] ?? [];
+  const offered = offeredActions(candidates).map((each) => formatAction(each));
   if (offered.includes(formatAction(action))) return;
   throw new LabError('usage', {
     message: `${formatAction(action)} was not on offer at step ${step}`,

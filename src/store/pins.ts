@@ -5,7 +5,7 @@ import { writeFileAtomic } from './atomic-file.ts';
 import { readJsonFile } from './json-file.ts';
 import type { RunPaths } from './run-directory.ts';
 
-const pinsSchema = z.object({
+export const pinsSchema = z.object({
   pins: z.array(z.object({ episode: episodeIdSchema, who: z.string(), time: z.number() })),
 });
 type Pins = z.infer<typeof pinsSchema>['pins'];
@@ -28,7 +28,8 @@ export function setPin(
   return true;
 }
 
-function pinsPath({ root }: RunPaths): string {
+/** Where the pins of a run stand. */
+export function pinsPath({ root }: RunPaths): string {
   return join(root, 'pins.json');
 }
 

@@ -24,10 +24,11 @@ import { EpisodeFinder, type EpisodePage, type PageOptions } from './episode-fin
 import { episodeColumnsSql, rowToEpisode } from './episode-row.ts';
 import type { Filter } from './filter.ts';
 import { IterationRows } from './iteration-rows.ts';
+import { LongEpisode } from './long-episode.ts';
 import { schemaVersion } from './migrations.ts';
 import { type RunPaths, readManifest } from './run-directory.ts';
 import { RunText } from './run-text.ts';
-import { inflateBody, type RecordPlace } from './segment.ts';
+import { inflateBody, type RecordPlace, type StoredRecord } from './segment.ts';
 import { reasonText, storeError } from './store-error.ts';
 
 /** A whole episode: what is indexed, and its steps. */
@@ -47,6 +48,11 @@ export interface RunReader {
   plainIterations(after: number, until: number): Readonly<Record<string, unknown>>[];
   /** The greatest number of an iteration; 0 before the first. */
   lastIteration(): number;
+  /**
+   * The newest iteration, and success by iteration on held-out tasks, or in training where none were measured: evenly chosen, at
+   * most `points`, the newest among them.
+   */
+  successCurve(points: number): { readonly iteration: number; readonly success: number[] };
   /** By iteration, sampled and greedy; the newest `most`. */
   evaluations(most?: number): Evaluation[];
   /** Oldest first, without the first `after`. */
@@ -62,6 +68,10 @@ export interface RunReader {
   failureCounts(filter: Filter): Record<string, number>;
   /** Throws `episode-not-found`, naming the ids there are, `episode-dropped`, or `segment-corrupt`. */
   episode(id: string): StoredEpisode;
+  /** What is indexed of an episode. Throws `episode-not-found`. */
+  summary(id: string): EpisodeSummary;
+  /** The same as `episode`, for one that is read a page at a time. Throws the same. */
+  longEpisode(id: string): LongEpisode;
   close(): void;
 }
 
@@ -93,6 +103,21 @@ class IndexReader implements RunReader {
     return this.#iterationRows((rows) => rows.between(after, until)).map(({ metrics }) =>
       this.#understood(() => iterationMetricsSchema.parse(JSON.parse(metrics))),
     );
+  }
+
+  successCurve(points: number): { readonly iteration: number; readonly success: number[] } {
+    // Only these two of a row are read: parsing all metrics of a long run takes a second.
+    const rows = this.#rows(
+      `SELECT iteration, max(attempt), json_extract(metrics, '$.heldOutSuccess') AS held_out,
+         json_extract(metrics, '$.success') AS train
+       FROM iterations GROUP BY iteration ORDER BY iteration`,
+      [],
+    );
+    const column = rows.some((row) => row['held_out'] !== null) ? 'held_out' : 'train';
+    const success = rows.flatMap((row) => (typeof row[column] === 'number' ? [row[column]] : []));
+    const every = Math.max(1, Math.ceil(success.length / points));
+    const iteration = Number(rows.at(-1)?.['iteration'] ?? 0);
+    return { iteration, success: success.filter((_, index) => (success.length - 1 - index) % every === 0) };
   }
 
   plainIterations(after: number, until: number): Readonly<Record<string, unknown>>[] {
@@ -146,28 +171,29 @@ class IndexReader implements RunReader {
   }
 
   episode(id: string): StoredEpisode {
-    const parsed = episodeIdSchema.safeParse(id);
-    const [row] = parsed.success
-      ? this.#rows(
-          `SELECT ${episodeColumnsSql(schemaVersion(this.#database))}, segment, offset, length
-           FROM episodes WHERE sequence = ?`,
-          [episodeSequence(parsed.data)],
-        )
-      : [];
-    if (row === undefined) throw this.#notFound(id);
-    const indexed = rowToEpisode(row);
-    const record = readEpisodeRecord(this.#paths.segments, indexed.id, () => this.#place(indexed.id));
-    const named = z.looseObject({ id: z.string() }).safeParse(record.header);
-    if (record.kind !== 'episode' || named.data?.id !== indexed.id) {
-      throw corrupt(id, `the index points at ${named.data?.id ?? record.kind}`);
-    }
+    const { summary, record } = this.#record(id);
     try {
-      // The record has more than the row: tools by name, and where the time went.
-      const summary = episodeSummarySchema.parse(record.header);
       return { summary, body: episodeBodySchema.parse(JSON.parse(inflateBody(record).toString('utf8'))) };
     } catch (thrown) {
       throw thrown instanceof LabError ? thrown : corrupt(id, reasonText(thrown), thrown);
     }
+  }
+
+  summary(id: string): EpisodeSummary {
+    const parsed = episodeIdSchema.safeParse(id);
+    const [row] = parsed.success
+      ? this.#rows(
+          `SELECT ${episodeColumnsSql(schemaVersion(this.#database))} FROM episodes WHERE sequence = ?`,
+          [episodeSequence(parsed.data)],
+        )
+      : [];
+    if (row === undefined) throw this.#notFound(id);
+    return rowToEpisode(row);
+  }
+
+  longEpisode(id: string): LongEpisode {
+    const { summary, record } = this.#record(id);
+    return new LongEpisode(summary, record.body);
   }
 
   close(): void {
@@ -181,6 +207,19 @@ class IndexReader implements RunReader {
     } catch (thrown) {
       throw storeError(thrown, 'read the index', this.#paths.database);
     }
+  }
+
+  /** The record has more than the row: tools by name, and where the time went. */
+  #record(id: string): { readonly summary: EpisodeSummary; readonly record: StoredRecord } {
+    const indexed = this.summary(id);
+    const record = readEpisodeRecord(this.#paths.segments, indexed.id, () => this.#place(indexed.id));
+    const named = z.looseObject({ id: z.string() }).safeParse(record.header);
+    if (record.kind !== 'episode' || named.data?.id !== indexed.id) {
+      throw corrupt(id, `the index points at ${named.data?.id ?? record.kind}`);
+    }
+    const summary = episodeSummarySchema.safeParse(record.header);
+    if (!summary.success) throw corrupt(id, reasonText(summary.error), summary.error);
+    return { summary: summary.data, record };
   }
 
   #place(id: EpisodeId): RecordPlace {

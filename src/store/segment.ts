@@ -52,7 +52,7 @@ const DEFLATE = { level: 1, memLevel: 9 } as const;
 const SMALL_DEFLATE = { level: 1, memLevel: 6, windowBits: 14 } as const;
 const SMALL_BODY_BYTES = 2 ** SMALL_DEFLATE.windowBits;
 /** Keeps a damaged or hostile record from filling the memory. */
-const MAX_BODY_BYTES = 1024 * 1024 * 1024;
+export const MAX_BODY_BYTES = 1024 * 1024 * 1024;
 const NO_BODY = new Uint8Array(0);
 
 /** Where a record stands. */

@@ -4,8 +4,8 @@ import type { RunPaths } from './run-directory.ts';
 import type { Answer, Question } from './search-desk.ts';
 
 /** What the thread of search-thread.ts sends back for a question: in the order of the questions. */
-export type ThreadReply =
-  | { readonly answer: Answer }
+export type ThreadReply<Answered = Answer> =
+  | { readonly answer: Answered }
   | {
       readonly error: {
         readonly code: ErrorCode;
@@ -14,24 +14,25 @@ export type ThreadReply =
       };
     };
 
-interface Waiting {
-  readonly resolve: (answer: Answer) => void;
+interface Waiting<Answered> {
+  readonly resolve: (answer: Answered) => void;
   readonly reject: (error: LabError) => void;
 }
 
-/** Asks a thread that has the index of a run open. It is started with the first question, and again when it has died. */
-export class SearchThread {
-  readonly #paths: RunPaths;
+/** Asks a thread, by default one that has the index of a run open. It is started with the first question, and again when it has died. */
+export class SearchThread<Asked = Question, Answered = Answer> {
+  readonly #paths: RunPaths | null;
   readonly #entry: URL;
   #worker: Worker | null = null;
-  #waiting: Waiting[] = [];
+  #waiting: Waiting<Answered>[] = [];
 
-  constructor(paths: RunPaths, entry: URL) {
+  /** `paths` of the run that it has open, or null for one that is told with every question. */
+  constructor(paths: RunPaths | null, entry: URL) {
     this.#paths = paths;
     this.#entry = entry;
   }
 
-  async ask(question: Question): Promise<Answer> {
+  async ask(question: Asked): Promise<Answered> {
     const worker = this.#started();
     return await new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
@@ -54,7 +55,7 @@ export class SearchThread {
     if (this.#worker !== null) return this.#worker;
     const worker = new Worker(this.#entry, { workerData: this.#paths });
     let reason = 'it ended';
-    worker.on('message', (reply: ThreadReply) => {
+    worker.on('message', (reply: ThreadReply<Answered>) => {
       const waiting = this.#waiting.shift();
       if ('answer' in reply) waiting?.resolve(reply.answer);
       else waiting?.reject(labError(reply.error));
@@ -70,7 +71,7 @@ export class SearchThread {
         reject(
           labError({
             code: 'store-failed',
-            message: `the thread that searches ${this.#paths.database} is gone: ${reason}`,
+            message: `the thread that reads ${this.#paths?.database ?? 'runs'} is gone: ${reason}`,
             hint: 'ask again: it is started anew',
           }),
         );

@@ -280,6 +280,9 @@ export class FakeRun {
   readonly paths: RunPaths;
   readonly store: RunStore;
   readonly requests: ControlRequest[] = [];
+  /** Verbs of the command line that were asked for, and what they answer. */
+  readonly verbs: (readonly string[])[] = [];
+  verbAnswer: readonly unknown[] = [];
   status: RunStatus;
   knobs: KnobValues = initialKnobs();
   /** How long the trainer takes to take a knob over, ms. */
@@ -324,6 +327,10 @@ export class FakeRun {
       startRun: async () => 'demo-1',
       reexecute: async () => await Promise.reject(new Error('not in this test')),
       fork: async () => await Promise.reject(new Error('not in this test')),
+      verb: async (words) => {
+        this.verbs.push(words);
+        return await Promise.resolve([...this.verbAnswer]);
+      },
     };
   }
 
@@ -358,6 +365,7 @@ export class FakeRun {
     if (command === 'resume') this.status = { ...this.status, state: 'running' };
     if (command === 'workers') return request.targets;
     if (command === 'add_worker') return `worker 1@${request.host}`;
+    if (command === 'pin') return true;
     return command === 'slots' ? this.slots : null;
   }
 

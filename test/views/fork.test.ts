@@ -68,7 +68,7 @@ describe('F on a step of a replay', () => {
     const episode = session.replay?.episode;
     expect(screen()[0]).toMatch(new RegExp(`^fork ${episode?.summary.id} at step 1  `, 'u'));
     expect(screen()[3]).toMatch(/what the policy draws$/u);
-    const was = episode?.body.steps[0]?.action;
+    const was = session.replay?.steps.step(0)?.action;
     expect(was).toBeDefined();
     expect(screen().filter((line) => line.endsWith('as it was'))).toEqual([
       expect.stringContaining(was === undefined ? '' : formatAction(was)),

@@ -44,7 +44,7 @@ describe('the key table', () => {
   });
 
   it('has a way out of every screen', () => {
-    const ways = new Set<string>(['back', 'quit', 'cancel', 'drop', 'leaveFork']);
+    const ways = new Set<string>(['back', 'quit', 'cancel', 'drop', 'leaveFork', 'leave']);
     for (const screen of SCREENS) {
       const names = ACTION_NAMES.filter((name) => bindingOf(name).screens.includes(screen));
       expect(names.some((name) => ways.has(name))).toBe(true);

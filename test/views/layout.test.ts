@@ -47,7 +47,7 @@ describe('planReplay', () => {
       fc.property(sizes, (size) => {
         const plan = planReplay(size);
         const body = plan.side === 'left' ? plan.detailRows : plan.listRows + 1 + plan.detailRows;
-        expect(plan.header + body + 2).toBe(size.rows);
+        expect(plan.header + plan.curves + body + 2).toBe(size.rows);
         expect(plan.detailRows).toBeGreaterThanOrEqual(1);
       }),
     );

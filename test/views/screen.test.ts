@@ -65,6 +65,9 @@ const SCREENS: Readonly<Record<string, readonly string[]>> = {
   pipeline: ['7'],
   events: ['8'],
   palette: [':', 'k', 'n'],
+  columns: ['3', 'C'],
+  note: ['N', 'x'],
+  bulk: ['3', 'V', 'B'],
   diff: ['m', 'j', 'd'],
 };
 

@@ -13,7 +13,8 @@ import { drawHeader } from '../widgets/header.ts';
 /** Everything the screen of episodes shows. */
 export interface EpisodesModel extends EpisodePart {
   readonly run: RunSnapshot;
-  readonly facets: FacetView;
+  /** Null: not to be shown. */
+  readonly facets: FacetView | null;
   readonly toast: Toast | null;
   readonly keys: KeyContext;
 }
@@ -41,9 +42,10 @@ export function drawEpisodes(model: EpisodesModel, size: Size, look: Look): Line
   const width = size.columns;
   const { header, listHead: head } = planOverview(size);
   const rows = episodesHeight(size);
-  const listWidth = hasFacetPanel(size) ? width - PANEL_WIDTH - 2 : width;
+  const hasPanel = facets !== null && hasFacetPanel(size);
+  const listWidth = hasPanel ? width - PANEL_WIDTH - 2 : width;
   const list = drawEpisodePart(model, listWidth, { head, rows }, look);
-  const panel = hasFacetPanel(size) ? drawFacetPanel(facets, PANEL_WIDTH, head + rows, look) : [];
+  const panel = hasPanel ? drawFacetPanel(facets, PANEL_WIDTH, head + rows, look) : [];
   return [
     ...drawHeader(run, width, header, look),
     ...list.map((line, row): Line => {

@@ -26,7 +26,7 @@ export function forkHeight(size: Size): number {
 /** What might be done instead, and below it what came of what was tried. */
 export function drawFork({ desk, keys }: ForkModel, size: Size, look: Look): Line[] {
   const width = size.columns;
-  const { summary } = desk.episode;
+  const { summary } = desk;
   const rows = forkHeight(size);
   const rule = fitLine([seg(symbolsOf(look).rule.repeat(width), 'dim')], width, look);
   const results = resultLines(desk, width);

@@ -2,21 +2,27 @@ import type { EpisodeSummary, StepRecord } from '../../src/domain/episode.ts';
 import { FAILURES } from '../../src/domain/failure.ts';
 import { formatAction } from '../../src/domain/space.ts';
 import { formatTaskRef } from '../../src/domain/task.ts';
-import type { StoredEpisode } from '../../src/store/queries.ts';
-import { formatCount, formatNumber, formatShare, MISSING } from '../format.ts';
+import { formatCount, formatNumber, MISSING } from '../format.ts';
 import type { KeyContext } from '../key-binding.ts';
 import { planReplay, type Size, scrollTo } from '../layout.ts';
 import { fit, fitLine, joinFitting, type Line, type Segment, seg, untrusted, wrap } from '../line.ts';
 import { type Look, symbolsOf } from '../look.ts';
-import { type Place, placeAt, type ReplayCursor } from '../replay-cursor.ts';
+import type { ReplayCursor } from '../replay-cursor.ts';
+import type { Place } from '../step-source.ts';
 import type { Toast } from '../toast.ts';
 import { outcome, outcomeTone } from '../widgets/episode-table.ts';
 import { drawFooter, drawMessageRow } from '../widgets/footer.ts';
 import { drawInputLine, type LineInput } from '../widgets/input-line.ts';
+import { scaleOfValues, sparkline } from '../widgets/sparkline.ts';
+import { signed, stepFigures } from '../widgets/step-detail.ts';
 
 /** Everything the replay shows. */
 export interface ReplayModel {
   readonly cursor: ReplayCursor;
+  /** Steps a second that it plays by itself; 0 while it does not. */
+  readonly speed: number;
+  /** What somebody wrote down about the episode, or null. */
+  readonly note: string | null;
   /** The search that is being typed. */
   readonly searchInput: LineInput | null;
   readonly toast: Toast | null;
@@ -41,7 +47,8 @@ export function drawReplay(model: ReplayModel, size: Size, look: Look): Line[] {
       ? shown.map((line, row) => [...(steps[row] ?? []), seg(bar, 'dim'), ...line])
       : [...steps, [seg(rule.repeat(size.columns), 'dim')], ...shown];
   return [
-    ...drawEpisodeHeader(cursor.episode, size.columns, look).slice(0, plan.header),
+    ...drawEpisodeHeader(model, size.columns, look).slice(0, plan.header),
+    ...drawCurves(cursor, size.columns, look).slice(0, plan.curves),
     ...body,
     model.searchInput === null
       ? drawMessageRow({ toast: model.toast, event: null, now: 0 }, size.columns, look)
@@ -63,7 +70,8 @@ export function detailHeight(cursor: ReplayCursor, size: Size, look: Look): numb
   return detailLines(cursor, planReplay(size).detailWidth, look).length;
 }
 
-function drawEpisodeHeader({ summary, body }: StoredEpisode, width: number, look: Look): Line[] {
+function drawEpisodeHeader({ cursor, speed, note }: ReplayModel, width: number, look: Look): Line[] {
+  const { summary, count } = cursor.steps;
   const gap = '   ';
   const behaviours: Line[] =
     summary.behaviours.length === 0 ? [] : [[seg(summary.behaviours.join(', '), 'warn')]];
@@ -76,7 +84,8 @@ function drawEpisodeHeader({ summary, body }: StoredEpisode, width: number, look
         [seg(`episode ${summary.id}`, 'bold')],
         [seg(` ${outcome(summary)} `, outcomeTone(summary))],
         [seg('reward ', 'dim'), seg(summary.reward === null ? 'void' : formatNumber(summary.reward))],
-        [seg('steps ', 'dim'), seg(formatCount(body.steps.length))],
+        [seg('steps ', 'dim'), seg(formatCount(count))],
+        ...(speed === 0 ? [] : [[seg(`playing ${speed}/s`, 'warn')]]),
         [seg(untrusted(formatTaskRef(summary.task)), 'accent')],
         [seg('iteration ', 'dim'), seg(String(summary.iteration))],
         [seg(`${summary.phase}, ${summary.mode}`)],
@@ -85,7 +94,10 @@ function drawEpisodeHeader({ summary, body }: StoredEpisode, width: number, look
       gap,
       width,
     ),
-    [seg(endingText(summary))],
+    [
+      seg(endingText(summary)),
+      ...(note === null ? [] : [seg('   note ', 'dim'), seg(untrusted(note), 'accent')]),
+    ],
     joinFitting([[seg('paid', 'dim')], ...components, ...behaviours], gap, width),
   ].map((line) => fitLine(line, width, look));
 }
@@ -100,8 +112,26 @@ function endingText(summary: EpisodeSummary): string {
   return `${ending}: ${meaning}${detail}`;
 }
 
+/** Value and reward over the steps, with the place of the step that is shown. */
+function drawCurves({ steps, position }: ReplayCursor, width: number, look: Look): Line[] {
+  const { figures, problem } = steps;
+  if (figures === null) {
+    const text = problem === null ? 'reading all steps' : `! ${untrusted(problem)}`;
+    return [fitLine([seg(text, problem === null ? 'dim' : 'bad')], width, look), []];
+  }
+  const curve = (name: string, values: Float32Array, tone: 'first' | 'second'): Line => {
+    const scale = scaleOfValues(values);
+    const range = ` ${formatNumber(scale.low)}..${formatNumber(scale.high)}`;
+    const room = width - CURVE_LABEL - range.length;
+    const drawn = sparkline(values, scale, { width: room, tone, cursor: position }, look);
+    return fitLine([seg(name.padEnd(CURVE_LABEL), 'dim'), ...drawn, seg(range, 'dim')], width, look);
+  };
+  return [curve('value', figures.values, 'first'), curve('reward', figures.rewards, 'second')];
+}
+
+const CURVE_LABEL = 8;
+
 function drawSteps(cursor: ReplayCursor, width: number, rows: number, look: Look): Line[] {
-  const { steps } = cursor.episode.body;
   const top = scrollTo(cursor.position, Math.max(0, cursor.position - Math.floor(rows / 2)), rows);
   const last = Math.max(0, cursor.places - rows);
   const first = Math.min(top, last);
@@ -109,64 +139,56 @@ function drawSteps(cursor: ReplayCursor, width: number, rows: number, look: Look
     const index = first + row;
     if (index >= cursor.places) return fitLine([], width, look);
     const selected = index === cursor.position;
-    const line = stepRow(steps[index] ?? null, index, width, look);
+    const line = stepRow(cursor.steps.step(index), index, width, look);
     const pointer = seg(selected ? `${symbolsOf(look).pointer} ` : '  ', 'accent');
     const fitted = fitLine([pointer, ...line], width, look);
     return selected ? fitted.map(({ text }) => seg(text, 'selected')) : fitted;
   });
 }
 
-function stepRow(step: StepRecord | null, index: number, width: number, look: Look): Segment[] {
+function stepRow(step: StepRecord | null | undefined, index: number, width: number, look: Look): Segment[] {
   const number = fit(step === null ? 'end' : String(index + 1), 6, look, 'right');
   if (step === null) return [seg(`${number}  `, 'dim'), seg('final observation')];
+  if (step === undefined) return [seg(`${number}  `, 'dim'), seg('being read', 'dim')];
   const reward = fit(step.reward === 0 ? '' : signed(step.reward), 8, look, 'right');
+  const failed = step.tool?.ok === false;
+  const mark = failed ? symbolsOf(look).warning : ' ';
   const action = fit(untrusted(formatAction(step.action)), Math.max(8, width - 18), look);
-  return [seg(`${number}  `, 'dim'), seg(action), seg(reward, step.reward < 0 ? 'bad' : 'good')];
+  return [
+    seg(number, 'dim'),
+    seg(`${mark} `, 'bad'),
+    seg(action, step.effective ? 'plain' : 'dim'),
+    seg(reward, step.reward < 0 ? 'bad' : 'good'),
+  ];
 }
 
 function detailLines(cursor: ReplayCursor, width: number, look: Look): Line[] {
-  const place = placeAt(cursor.episode.body, cursor.position);
-  const lines = place.step === null ? endLines(cursor, width) : stepLines(place.step, cursor, width);
+  const place = cursor.steps.place(cursor.position);
+  if (place === null) {
+    const { problem } = cursor.steps;
+    return [problem === null ? [seg('being read', 'dim')] : [seg(`! ${untrusted(problem)}`, 'bad')]];
+  }
+  const lines =
+    place.step === null ? endLines(cursor, width) : stepLines(place, place.step, cursor, { width, look });
   return [...lines, ...observationLines(place, width, look)];
 }
 
-function endLines(cursor: ReplayCursor, width: number): Line[] {
-  const { body, summary } = cursor.episode;
-  const text = `end after ${formatCount(body.steps.length)} steps: ${endingText(summary)}`;
+function endLines({ steps: { summary, count } }: ReplayCursor, width: number): Line[] {
+  const text = `end after ${formatCount(count)} steps: ${endingText(summary)}`;
   return wrap(text, width).map((row) => [seg(row, 'bold')]);
 }
 
-function stepLines(step: StepRecord, cursor: ReplayCursor, width: number): Line[] {
-  const { body } = cursor.episode;
-  const figures: readonly (readonly [string, string])[] = [
-    ['policy version', `v${step.policyVersion}`],
-    ['probability', formatShare(step.probability)],
-    ['value', formatNumber(step.value)],
-    ['entropy', formatNumber(step.entropy)],
-    ['reward', signed(step.reward)],
-    ['candidates', formatCount(body.candidateSets[step.candidates]?.length ?? 0)],
-  ];
+function stepLines(
+  place: Place,
+  step: StepRecord,
+  cursor: ReplayCursor,
+  { width, look }: { readonly width: number; readonly look: Look },
+): Line[] {
   const head = [
     [seg(`step ${cursor.position + 1}/${cursor.places - 1}`, 'bold')],
-    ...figures.map(([label, value]): Line => [seg(`${label} `, 'dim'), seg(value)]),
     ...(step.effective ? [] : [[seg('no effect', 'warn')]]),
   ];
-  const action = wrap(untrusted(formatAction(step.action)), Math.max(8, width - 8));
-  return [
-    ...flow(head, '   ', width),
-    ...action.map(
-      (row, index): Line => [seg(index === 0 ? 'action  ' : '        ', 'dim'), seg(row, 'accent')],
-    ),
-    ...step.parts.map(
-      (part): Line => [
-        seg('reward  ', 'dim'),
-        seg(untrusted(part.name)),
-        seg(
-          `  raw ${formatNumber(part.raw)}  weighted ${formatNumber(part.weighted)}  paid ${signed(part.paid)}`,
-        ),
-      ],
-    ),
-  ];
+  return stepFigures({ step, candidates: place.candidates, head }, width, look);
 }
 
 function observationLines(place: Place, width: number, look: Look): Line[] {
@@ -178,26 +200,4 @@ function observationLines(place: Place, width: number, look: Look): Line[] {
     ]),
   );
   return [[seg(`${title} (+ is new)`, 'dim')], ...rows].map((line) => fitLine(line, width, look));
-}
-
-/** Pieces over as many lines as they need. */
-function flow(pieces: readonly Line[], separator: string, width: number): Line[] {
-  const lines: Line[] = [];
-  let rest = pieces;
-  while (rest.length > 0) {
-    let count = 1;
-    while (count < rest.length && fits(rest.slice(0, count + 1), separator, width)) count += 1;
-    lines.push(joinFitting(rest.slice(0, count), separator, Number.MAX_SAFE_INTEGER));
-    rest = rest.slice(count);
-  }
-  return lines;
-}
-
-function fits(pieces: readonly Line[], separator: string, width: number): boolean {
-  const text = pieces.map((piece) => piece.map(({ text: part }) => part).join('')).join(separator);
-  return text.length <= width;
-}
-
-function signed(value: number): string {
-  return value > 0 ? `+${formatNumber(value)}` : formatNumber(value);
 }

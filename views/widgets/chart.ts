@@ -90,6 +90,35 @@ export function drawChart(
   return [spread(head, span, size.width, look), ...plot(chart, size.width, size.height - 1, look)];
 }
 
+/** Columns that four charts share. */
+export interface ChartGrid {
+  readonly width: number;
+  readonly columns: 1 | 2;
+  /** Rows of a chart. */
+  readonly height: number;
+}
+
+/** Four charts below each other, or two and two. */
+export function drawChartGrid(
+  charts: readonly ChartSpec[],
+  { width, columns, height }: ChartGrid,
+  look: Look,
+): Line[] {
+  if (columns === 1) return charts.flatMap((chart) => drawChart(chart, { width, height }, look));
+  const leftWidth = Math.floor((width - 1) / 2);
+  const rightWidth = width - 1 - leftWidth;
+  return [0, 2].flatMap((first) => {
+    const [left, right] = charts.slice(first, first + 2);
+    if (left === undefined || right === undefined) return [];
+    const rightRows = drawChart(right, { width: rightWidth, height }, look);
+    return drawChart(left, { width: leftWidth, height }, look).map((row, index) => [
+      ...row,
+      seg(' '),
+      ...(rightRows[index] ?? []),
+    ]);
+  });
+}
+
 /**
  * The title with the curves to compare with, by their full names if possible, and as many notes as fit beside the span. The
  * span gives way to the curves, not to notes.

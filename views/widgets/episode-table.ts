@@ -1,7 +1,8 @@
 import type { EpisodeSummary } from '../../src/domain/episode.ts';
 import { FAILURES } from '../../src/domain/failure.ts';
+import { type EpisodeMarks, NO_MARKS } from '../../src/store/episode-marks.ts';
 import type { EpisodeListView } from '../episode-list.ts';
-import { formatCount, formatDecimal, MISSING } from '../format.ts';
+import { formatClock, formatCount, formatDecimal, MISSING } from '../format.ts';
 import {
   fit,
   fitLine,
@@ -21,8 +22,19 @@ interface Column {
   readonly align: 'left' | 'right';
   /** Shown on terminals at least this wide. */
   readonly from: number;
-  readonly text: (episode: EpisodeSummary) => string;
+  readonly text: (episode: EpisodeSummary, marks: EpisodeMarks) => string;
 }
+
+/** How rows are shown, beside what is in them. */
+export interface RowLook {
+  /** Names of the columns; null: by the width. */
+  readonly columns: readonly string[] | null;
+  readonly marks: EpisodeMarks;
+  /** Ids of the selected episodes. */
+  readonly selection: ReadonlySet<string>;
+}
+
+const PLAIN_ROWS: RowLook = { columns: null, marks: NO_MARKS, selection: new Set() };
 
 const COLUMNS: readonly Column[] = [
   { title: 'episode', width: 9, align: 'left', from: 0, text: ({ id }) => id },
@@ -55,7 +67,38 @@ const COLUMNS: readonly Column[] = [
     from: 190,
     text: ({ failureDetail }) => untrusted(failureDetail ?? ''),
   },
+  ...chosenOnly([
+    ['env', 12, 'left', ({ task }) => untrusted(task.env)],
+    ['index', 6, 'right', ({ task }) => String(task.index)],
+    ['seed', 10, 'right', ({ seed }) => String(seed)],
+    ['difficulty', 10, 'right', ({ difficulty }) => String(difficulty)],
+    ['mode', 7, 'left', ({ mode }) => mode],
+    ['trust', 7, 'left', ({ trust }) => trust],
+    ['host', 10, 'left', ({ host }) => untrusted(host)],
+    ['worker', 6, 'right', ({ worker }) => String(worker)],
+    ['attempt', 7, 'right', ({ attempt }) => String(attempt)],
+    ['started', 8, 'left', ({ startedAt }) => formatClock(startedAt)],
+    ['tool calls', 10, 'right', ({ tools }) => formatCount(tools.calls)],
+    ['failed', 6, 'right', ({ tools }) => formatCount(tools.failed)],
+    ['tags', 20, 'left', ({ tags }) => untrusted(tags.join(','))],
+    ['note', 40, 'left', ({ id }, { notes }) => untrusted(notes.get(id)?.text ?? '')],
+  ]),
 ];
+
+/** Columns that are shown where they are asked for. */
+function chosenOnly(
+  columns: readonly (readonly [title: string, width: number, align: Column['align'], text: Column['text']])[],
+): Column[] {
+  return columns.map(([title, width, align, text]) => ({ title, width, align, from: Infinity, text }));
+}
+
+/** All columns there are. */
+export const COLUMN_NAMES: readonly string[] = COLUMNS.map(({ title }) => title);
+
+/** Names of the columns of a list: as many of the chosen ones as fit, or those that its width has room for. */
+export function columnsFor(width: number, chosen: readonly string[] | null): readonly string[] {
+  return visibleColumns(width, chosen).map(({ title }) => title);
+}
 
 /** The list's title: how many match, what is filtered, and what came in since the list stopped following. */
 export function drawListTitle(list: EpisodeListView, width: number, look: Look): Line {
@@ -93,16 +136,24 @@ function failureSummary(list: EpisodeListView, width: number): Line {
 }
 
 /** The heads of the columns. */
-export function drawListHead(width: number, look: Look): Line {
-  const cells = visibleColumns(width).map((column) => fit(column.title, column.width, look, column.align));
+export function drawListHead(width: number, look: Look, { columns } = PLAIN_ROWS): Line {
+  const cells = visibleColumns(width, columns).map((column) =>
+    fit(column.title, column.width, look, column.align),
+  );
   return fitLine([seg(`  ${cells.join(' ')}`, 'dim')], width, look);
 }
 
 /** The visible rows; the selected one has a pointer. Says why when there is none. */
-export function drawListRows(list: EpisodeListView, width: number, rows: number, look: Look): Line[] {
+export function drawListRows(
+  list: EpisodeListView,
+  { width, rows }: { readonly width: number; readonly rows: number },
+  look: Look,
+  how: RowLook = PLAIN_ROWS,
+): Line[] {
   const lines = list.rows.slice(0, rows).map((episode, index) => {
     const selected = list.top + index === list.selected;
-    return episodeRow(episode, selected, width, look);
+    const segments = episodeRow(episode, { selected, width, how }, look);
+    return selected ? segments.map(({ text }) => seg(text, 'selected')) : segments;
   });
   if (lines.length === 0 && rows > 0) lines.push(fitLine([seg(`  ${emptyText(list)}`, 'dim')], width, look));
   while (lines.length < rows) lines.push(fitLine([], width, look));
@@ -116,18 +167,44 @@ function emptyText(list: EpisodeListView): string {
   return filtered ? 'no episode matches; Esc clears the filter' : 'no episode has finished yet';
 }
 
-function episodeRow(episode: EpisodeSummary, selected: boolean, width: number, look: Look): Segment[] {
-  const segments: Segment[] = [seg(selected ? `${symbolsOf(look).pointer} ` : '  ', 'accent')];
-  for (const [index, column] of visibleColumns(width).entries()) {
-    const text = `${index === 0 ? '' : ' '}${fit(column.text(episode), column.width, look, column.align)}`;
-    segments.push(seg(text, column.title === 'outcome' ? outcomeTone(episode) : 'plain'));
-  }
-  const line = fitLine(segments, width, look);
-  return selected ? line.map(({ text }) => seg(text, 'selected')) : line;
+interface RowFrame {
+  readonly selected: boolean;
+  readonly width: number;
+  readonly how: RowLook;
 }
 
-function visibleColumns(width: number): readonly Column[] {
-  return COLUMNS.filter(({ from }) => width >= from);
+function episodeRow(episode: EpisodeSummary, { selected, width, how }: RowFrame, look: Look): Segment[] {
+  const { pointer } = symbolsOf(look);
+  const segments: Segment[] = [seg(`${selected ? pointer : ' '}${markOf(episode, how)}`, 'accent')];
+  for (const [index, column] of visibleColumns(width, how.columns).entries()) {
+    const own = fit(column.text(episode, how.marks), column.width, look, column.align);
+    segments.push(
+      seg(`${index === 0 ? '' : ' '}${own}`, column.title === 'outcome' ? outcomeTone(episode) : 'plain'),
+    );
+  }
+  return fitLine(segments, width, look);
+}
+
+/** `+` selected, `*` pinned, `"` noted. */
+function markOf({ id }: EpisodeSummary, { marks, selection }: RowLook): string {
+  if (selection.has(id)) return '+';
+  if (marks.pins.has(id)) return '*';
+  return marks.notes.has(id) ? '"' : ' ';
+}
+
+/** Columns of the pointer. */
+const POINTER = 2;
+
+function visibleColumns(width: number, chosen: readonly string[] | null): readonly Column[] {
+  if (chosen === null) return COLUMNS.filter(({ from }) => width >= from);
+  const shown: Column[] = [];
+  let used = POINTER;
+  for (const column of COLUMNS.filter(({ title }) => chosen.includes(title))) {
+    used += column.width + (shown.length === 0 ? 0 : 1);
+    if (used > width) break;
+    shown.push(column);
+  }
+  return shown;
 }
 
 /** `success`, or the failure type. */

@@ -4,7 +4,7 @@ import { formatCount } from '../format.ts';
 import { scrollTo } from '../layout.ts';
 import { fit, fitLine, type Line, seg, untrusted } from '../line.ts';
 import { type Look, symbolsOf } from '../look.ts';
-import { drawListHead, drawListRows, drawListTitle } from './episode-table.ts';
+import { drawListHead, drawListRows, drawListTitle, type RowLook } from './episode-table.ts';
 import { drawInputLine, type LineInput } from './input-line.ts';
 
 /** The episode list, and the filter line that is typed over it. */
@@ -13,6 +13,7 @@ export interface EpisodePart {
   readonly filterInput: LineInput | null;
   /** What may be typed, once that was asked for. */
   readonly completion: CompletionView | null;
+  readonly how: RowLook;
 }
 
 /** Columns of a suggestion, and of its count. */
@@ -21,28 +22,30 @@ const COUNT_WIDTH = 12;
 
 /** `head` rows of title and column heads, then `rows` of episodes. While a filter is typed: the line, and what it says. */
 export function drawEpisodePart(
-  { list, filterInput, completion }: EpisodePart,
+  { list, filterInput, completion, how }: EpisodePart,
   width: number,
   { head, rows }: { readonly head: number; readonly rows: number },
   look: Look,
 ): Line[] {
   if (filterInput === null) {
-    const heads = [drawListTitle(list, width, look), drawListHead(width, look)].slice(0, head);
-    return [...heads, ...drawListRows(list, width, rows, look)];
+    const heads = [drawListTitle(list, width, look), drawListHead(width, look, how)].slice(0, head);
+    return [...heads, ...drawListRows(list, { width, rows }, look, how)];
   }
   const hint = '  e.g. fail:max_steps steps>20 -is:void sort:-reward   Tab: what may follow';
   const lines = [drawInputLine(filterInput, width, look), fitLine([seg(hint, 'dim')], width, look)];
-  return [...lines.slice(0, head), ...belowLine(filterInput, { list, completion }, width, rows, look)];
+  return [
+    ...lines.slice(0, head),
+    ...belowLine(filterInput, { list, completion, how }, { width, rows }, look),
+  ];
 }
 
 function belowLine(
   { problem }: LineInput,
-  { list, completion }: Pick<EpisodePart, 'list' | 'completion'>,
-  width: number,
-  rows: number,
+  { list, completion, how }: Omit<EpisodePart, 'filterInput'>,
+  { width, rows }: { readonly width: number; readonly rows: number },
   look: Look,
 ): Line[] {
-  if (problem.length === 0 && completion === null) return drawListRows(list, width, rows, look);
+  if (problem.length === 0 && completion === null) return drawListRows(list, { width, rows }, look, how);
   const lines =
     problem.length > 0 || completion === null
       ? problem.map((text, row): Line => [seg(untrusted(text), row === 0 ? 'bad' : 'plain')])

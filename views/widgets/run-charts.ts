@@ -4,7 +4,7 @@ import { ROLLED_BACK } from '../alarms.ts';
 import type { ChartView } from '../chart-view.ts';
 import { formatBranchPoint, formatCount, formatNumber, formatRate, formatShare } from '../format.ts';
 import { SCHEDULE } from '../knob-desk.ts';
-import { type Line, seg, untrusted } from '../line.ts';
+import { type Line, untrusted } from '../line.ts';
 import type { RunSnapshot } from '../live-run.ts';
 import { type Look } from '../look.ts';
 import {
@@ -15,7 +15,7 @@ import {
   type RunCurves,
   runCurves,
 } from '../run-curves.ts';
-import { type ChartMark, type ChartSeries, type ChartSpec, drawChart } from './chart.ts';
+import { type ChartGrid, type ChartMark, type ChartSeries, type ChartSpec, drawChartGrid } from './chart.ts';
 import { extent } from './resample.ts';
 
 /** Four charts of one page. All share their x axis, their marks, and the curve of the run that this one was branched from. */
@@ -332,26 +332,6 @@ function twoDigits(value: number): string {
 }
 
 /** The charts in a grid of one or two columns, each `height` rows high. */
-export function drawRunCharts(
-  run: RunSnapshot,
-  view: ChartView,
-  grid: { readonly width: number; readonly columns: 1 | 2; readonly height: number },
-  look: Look,
-): Line[] {
-  const charts = runCharts(run, view);
-  if (grid.columns === 1) {
-    return charts.flatMap((chart) => drawChart(chart, { width: grid.width, height: grid.height }, look));
-  }
-  const leftWidth = Math.floor((grid.width - 1) / 2);
-  const rightWidth = grid.width - 1 - leftWidth;
-  return [0, 2].flatMap((first) => {
-    const [left, right] = charts.slice(first, first + 2);
-    if (left === undefined || right === undefined) return [];
-    const rightRows = drawChart(right, { width: rightWidth, height: grid.height }, look);
-    return drawChart(left, { width: leftWidth, height: grid.height }, look).map((row, index) => [
-      ...row,
-      seg(' '),
-      ...(rightRows[index] ?? []),
-    ]);
-  });
+export function drawRunCharts(run: RunSnapshot, view: ChartView, grid: ChartGrid, look: Look): Line[] {
+  return drawChartGrid(runCharts(run, view), grid, look);
 }

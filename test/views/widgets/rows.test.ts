@@ -28,11 +28,11 @@ function trimmed(lines: Parameters<typeof textOf>[0]): string[] {
 }
 
 function draw(width: number): string[] {
-  return trimmed([drawListHead(width, BRAILLE), ...drawListRows(LIST, width, 4, BRAILLE)]);
+  return trimmed([drawListHead(width, BRAILLE), ...drawListRows(LIST, { width, rows: 4 }, BRAILLE)]);
 }
 
 function firstRow(list: EpisodeListView): string | undefined {
-  return trimmed(drawListRows(list, 60, 2, BRAILLE))[0];
+  return trimmed(drawListRows(list, { width: 60, rows: 2 }, BRAILLE))[0];
 }
 
 describe('the episode list', () => {

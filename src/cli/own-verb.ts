@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { z } from 'zod';
+import { ERROR_CODES, LabError } from '../domain/error.ts';
+
+/** Output of a verb that is kept. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+const errorSchema = z.object({
+  error: z.object({ code: z.enum(ERROR_CODES), message: z.string(), hint: z.string().nullish() }),
+});
+
+/**
+ * Runs a verb of this program in a process of its own, on the same runs directory and with `--json`; resolves with the values that it
+ * printed. What takes long or much memory (archiving, exports, episodes done again) then holds up nobody. An exit code of 1 with
+ * output is an answer too ("some drifted"). Throws what the verb says of its failure.
+ */
+export async function ownVerb(runsDirectory: string, words: readonly string[]): Promise<unknown[]> {
+  const [program, ...flags] = ownCommand();
+  const args = [...flags, ...words, '--json', '--runs', runsDirectory];
+  const { failed, stdout, stderr } = await new Promise<{ failed: boolean; stdout: string; stderr: string }>(
+    (resolve) => {
+      execFile(program, args, { maxBuffer: MOST_BYTES }, (error, out, err) =>
+        resolve({ failed: error !== null, stdout: out, stderr: err }),
+      );
+    },
+  );
+  const values = stdout.split('\n').flatMap(parsed);
+  const said = [...values, ...stderr.split('\n').flatMap(parsed)].map((value) =>
+    errorSchema.safeParse(value),
+  );
+  const error = said.find(({ success }) => success)?.data?.error;
+  if (error !== undefined) {
+    const { code, message, hint } = error;
+    throw new LabError(code, typeof hint === 'string' ? { message, hint } : { message });
+  }
+  if (failed && values.length === 0) {
+    throw new LabError('child-failed', {
+      message: `agentrl-lab ${words.join(' ')} failed: ${stderr.trim()}`,
+    });
+  }
+  return values;
+}
+
+function parsed(line: string): unknown[] {
+  try {
+    return line.startsWith('{') ? [JSON.parse(line)] : [];
+  } catch {
+    return [];
+  }
+}
+
+/** This program; from source, Node is given the tsx loader. */
+function ownCommand(): readonly [string, ...string[]] {
+  const fromSource = import.meta.url.endsWith('.ts');
+  const main = fileURLToPath(new URL(fromSource ? './main.ts' : './main.js', import.meta.url));
+  if (!fromSource) return [process.execPath, main];
+  const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+  return [process.execPath, '--import', loader, main];
+}

@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import type { EpisodeSummary } from '../domain/episode.ts';
+import type { IterationMetrics } from '../domain/run.ts';
+import type { LongEpisode, StepPage } from './long-episode.ts';
+import { openRunReader, type RunReader } from './queries.ts';
+import { directoryBytes, type RunPaths } from './run-directory.ts';
+import type { StepFigures } from './step-figures.ts';
+
+/** What the list of runs shows of one, beside its manifest. */
+export interface RunFigures {
+  /** The newest iteration; 0 before the first. */
+  readonly iteration: number;
+  /** Success on held-out tasks where it was measured, else in training; oldest first, at most SHOWN of all. */
+  readonly success: readonly number[];
+  /** The newest of either. */
+  readonly newest: number | null;
+  /** Bytes of all its files. */
+  readonly bytes: number;
+  /** Name of its environment, as its config says; null where that is not to be had. */
+  readonly env: string | null;
+}
+
+/** A question to a run that may take longer than drawing can wait. */
+export type ReadingQuestion = { readonly paths: RunPaths } & (
+  | { readonly kind: 'page'; readonly id: string; readonly step: number }
+  | { readonly kind: 'figures'; readonly id: string }
+  | {
+      readonly kind: 'find';
+      readonly id: string;
+      readonly text: string;
+      readonly from: number;
+      readonly direction: 1 | -1;
+    }
+  | { readonly kind: 'run' }
+  | { readonly kind: 'iterations' }
+);
+
+/** Its answer, with the kind of the question. */
+export type ReadingAnswer =
+  | { readonly kind: 'page'; readonly summary: EpisodeSummary; readonly page: StepPage }
+  | { readonly kind: 'figures'; readonly figures: StepFigures }
+  | { readonly kind: 'find'; readonly step: number | null }
+  | { readonly kind: 'run'; readonly run: RunFigures }
+  | { readonly kind: 'iterations'; readonly iterations: readonly IterationMetrics[] };
+
+/** Values of a sparkline. */
+const SHOWN = 64;
+
+/** Reads runs, on the thread that calls. Keeps open what was asked about last. */
+export class ReadingDesk {
+  #run: { readonly root: string; readonly reader: RunReader } | null = null;
+  #episode: LongEpisode | null = null;
+
+  /** Throws what reading the run throws. */
+  answer(question: ReadingQuestion): ReadingAnswer {
+    switch (question.kind) {
+      case 'page': {
+        const episode = this.#long(question);
+        return { kind: 'page', summary: episode.summary, page: episode.page(question.step) };
+      }
+      case 'figures':
+        return { kind: 'figures', figures: this.#long(question).figures() };
+      case 'find': {
+        const { text, from, direction } = question;
+        return { kind: 'find', step: this.#long(question).find(text, from, direction) };
+      }
+      case 'run':
+        return { kind: 'run', run: figuresOfRun(question.paths) };
+      case 'iterations':
+        return {
+          kind: 'iterations',
+          iterations: withReader(question.paths, (reader) => reader.iterations()),
+        };
+    }
+  }
+
+  close(): void {
+    this.#run?.reader.close();
+    this.#run = null;
+    this.#episode = null;
+  }
+
+  #long({ paths, id }: { readonly paths: RunPaths; readonly id: string }): LongEpisode {
+    if (this.#run?.root !== paths.root) {
+      this.close();
+      this.#run = { root: paths.root, reader: openRunReader(paths) };
+    }
+    if (this.#episode?.summary.id !== id) this.#episode = this.#run.reader.longEpisode(id);
+    return this.#episode;
+  }
+}
+
+function withReader<Value>(paths: RunPaths, read: (reader: RunReader) => Value): Value {
+  const reader = openRunReader(paths);
+  try {
+    return read(reader);
+  } finally {
+    reader.close();
+  }
+}
+
+function figuresOfRun(paths: RunPaths): RunFigures {
+  const { iteration, success } = withReader(paths, (reader) => reader.successCurve(SHOWN));
+  return {
+    iteration,
+    success,
+    newest: success.at(-1) ?? null,
+    bytes: directoryBytes(paths.root),
+    env: envOf(paths),
+  };
+}
+
+/** The lab writes the config itself, one key a line. */
+function envOf({ config }: RunPaths): string | null {
+  try {
+    return /^env:\s*\n(?: +.*\n)*? +name: *"?([\w.-]+)/mu.exec(readFileSync(config, 'utf8'))?.[1] ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,90 @@
+import type { EpisodeSummary } from '../domain/episode.ts';
+import { LabError } from '../domain/error.ts';
+import type { IterationMetrics } from '../domain/run.ts';
+import type { StepPage } from './long-episode.ts';
+import { type ReadingAnswer, ReadingDesk, type ReadingQuestion, type RunFigures } from './reading-desk.ts';
+import type { RunPaths } from './run-directory.ts';
+import type { StepFigures } from './step-figures.ts';
+import { SearchThread } from './thread-search.ts';
+
+export { PAGE_STEPS, type StepPage } from './long-episode.ts';
+export type { RunFigures } from './reading-desk.ts';
+
+/** Who answers. */
+interface Desk {
+  ask(question: ReadingQuestion): Promise<ReadingAnswer>;
+  close(): Promise<void>;
+}
+
+/**
+ * Reads what would hold up the drawing: pages of long episodes, and figures of runs that are not open. In the built lab a thread of
+ * its own does. Everything rejects with what the reading throws.
+ */
+export class Reading {
+  readonly #desk: Desk;
+
+  constructor() {
+    this.#desk = openDesk();
+  }
+
+  /** The page of an episode that has a step, from 0, and what the episode's record says of it. */
+  async page(
+    paths: RunPaths,
+    id: string,
+    step: number,
+  ): Promise<{ readonly summary: EpisodeSummary; readonly page: StepPage }> {
+    const answer = await this.#desk.ask({ kind: 'page', paths, id, step });
+    return answer.kind === 'page' ? answer : unexpected(answer);
+  }
+
+  /** Figures of all steps of an episode. */
+  async figures(paths: RunPaths, id: string): Promise<StepFigures> {
+    const answer = await this.#desk.ask({ kind: 'figures', paths, id });
+    return answer.kind === 'figures' ? answer.figures : unexpected(answer);
+  }
+
+  /** The next step of an episode with a text (`LongEpisode.find`). */
+  async find(
+    paths: RunPaths,
+    id: string,
+    wanted: { readonly text: string; readonly from: number; readonly direction: 1 | -1 },
+  ): Promise<number | null> {
+    const answer = await this.#desk.ask({ kind: 'find', paths, id, ...wanted });
+    return answer.kind === 'find' ? answer.step : unexpected(answer);
+  }
+
+  async run(paths: RunPaths): Promise<RunFigures> {
+    const answer = await this.#desk.ask({ kind: 'run', paths });
+    return answer.kind === 'run' ? answer.run : unexpected(answer);
+  }
+
+  /** Metrics of all iterations of a run, ascending. */
+  async iterations(paths: RunPaths): Promise<readonly IterationMetrics[]> {
+    const answer = await this.#desk.ask({ kind: 'iterations', paths });
+    return answer.kind === 'iterations' ? answer.iterations : unexpected(answer);
+  }
+
+  /** Ends it once it has answered what it was asked. */
+  async close(): Promise<void> {
+    await this.#desk.close();
+  }
+}
+
+function openDesk(): Desk {
+  // Node 20 cannot start a thread from a TypeScript file: from source the caller's thread answers.
+  if (!import.meta.url.endsWith('.ts')) {
+    return new SearchThread<ReadingQuestion, ReadingAnswer>(
+      null,
+      new URL('./reading-thread.js', import.meta.url),
+    );
+  }
+  const desk = new ReadingDesk();
+  return {
+    ask: async (question) => await Promise.resolve(desk.answer(question)),
+    close: async () => await Promise.resolve(desk.close()),
+  };
+}
+
+function unexpected({ kind }: ReadingAnswer): never {
+  throw new LabError('internal', { message: `another question was answered: ${kind}` });
+}

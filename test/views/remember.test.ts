@@ -1,0 +1,104 @@
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { pressKey } from '../../views/actions.ts';
+import { Session } from '../../views/session.ts';
+import { FakeRun } from './fake-run.ts';
+import { BRAILLE } from './looks.ts';
+
+let fake: FakeRun;
+let sessions: Session[] = [];
+
+beforeEach(async () => {
+  fake = await FakeRun.start({ iterations: 40, episodes: 60 });
+});
+
+afterEach(async () => {
+  for (const session of sessions) session.close();
+  sessions = [];
+  await fake.remove();
+});
+
+const file = (): string => join(fake.paths.root, 'view.json');
+
+async function opened(): Promise<Session> {
+  const session = new Session(fake.sessionOptions);
+  sessions.push(session);
+  session.resize({ columns: 120, rows: 40 });
+  session.open('demo-1');
+  await until(
+    () => session.list.view.rows.length > 0 && (session.run?.snapshot().iterations.length ?? 0) > 0,
+  );
+  return session;
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+function press(session: Session, ...keys: string[]): void {
+  for (const key of keys) pressKey(session, key, BRAILLE);
+}
+
+it('opens a run as it was left', async () => {
+  const first = await opened();
+  press(first, 'c', 'a', 'L', 'z', '3', '/', ...Array.from('-is:void'), 'enter');
+  await until(() => first.list.view.rows.length > 0);
+  press(first, 'S', 'p', 'C', 'j', 'j', 'enter', 'escape');
+  await until(() => first.list.view.rows.length > 0);
+  press(first, 'j', 'j', 'j');
+  const { selected } = first.list;
+  press(first, 'enter');
+  expect(first.screen).toBe('replay');
+  const { charts, columns } = first;
+  first.close();
+  const second = await opened();
+  expect(second.screen).toBe('episodes');
+  expect(second.list.view.filterText).toBe('-is:void sort:id');
+  expect(second.charts.state).toEqual(charts.state);
+  expect(second.charts.window).not.toBeNull();
+  expect(second.columns).toEqual(columns);
+  expect(columns).not.toContain('outcome');
+  expect(second.showsFacets).toBe(false);
+  await until(() => second.list.selected?.id === selected?.id);
+  expect(second.list.view.following).toBe(false);
+});
+
+it('is not written by a screen that changed nothing, and survives damage', async () => {
+  const first = await opened();
+  press(first, 'f');
+  await until(() => first.list.view.rows.length > 0);
+  first.close();
+  const { outcome } = JSON.parse(readFileSync(file(), 'utf8'));
+  expect(outcome).not.toBeNull();
+  const idle = await opened();
+  expect(idle.list.view.failure).toBe(outcome);
+  const written = statSync(file()).ino;
+  const busy = await opened();
+  press(busy, '7');
+  busy.close();
+  const last = statSync(file()).ino;
+  expect(last).not.toBe(written);
+  idle.close();
+  expect(statSync(file()).ino).toBe(last);
+  for (const text of [
+    '{',
+    '[]',
+    '{"screen":"nowhere","filter":"fail:","columns":[1],"charts":{"window":[1]}}',
+  ]) {
+    writeFileSync(file(), text);
+    const session = await opened();
+    expect(session.screen).toBe('overview');
+    expect(session.list.view.filterText).toBe('');
+    session.close();
+  }
+});
+
+it('goes on where nothing can be written', async () => {
+  const session = await opened();
+  rmSync(file(), { force: true });
+  mkdirSync(file());
+  press(session, '8');
+  session.close();
+  expect((await opened()).screen).toBe('overview');
+});
