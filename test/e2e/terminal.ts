@@ -44,8 +44,21 @@ const KEY_BYTES: Readonly<Record<KeyName, string>> = {
   tab: '\t',
   pgdn: '\u001B[6~',
   pgup: '\u001B[5~',
-  'ctrl-u': '\u0015',
+  up: '\u001B[A',
+  down: '\u001B[B',
+  right: '\u001B[C',
+  left: '\u001B[D',
+  home: '\u001B[H',
+  end: '\u001B[F',
+  'shift-tab': '\u001B[Z',
 };
+
+function bytesOf(key: KeyName): string {
+  const [, letter] = /^ctrl-([a-z])$/u.exec(key) ?? [];
+  return (
+    KEY_BYTES[key] ?? (letter === undefined ? key : String.fromCodePoint((letter.codePointAt(0) ?? 0) - 96))
+  );
+}
 
 /** The built program in a pseudo-terminal, and the screen it draws. */
 export class AppTerminal {
@@ -173,7 +186,7 @@ export class AppTerminal {
 
   /** Presses a key. */
   key(name: KeyName): void {
-    this.#pty.write(KEY_BYTES[name] ?? name);
+    this.#pty.write(bytesOf(name));
   }
 
   /** Types a text in one go, as a paste does. */

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Screen } from '../../views/key-binding.ts';
+import { ACTION_NAMES, type ActionName, bindingOf } from '../../views/keymap.ts';
+import type { KeyName } from '../../views/keys.ts';
+import { Lab } from './lab.ts';
+import type { AppTerminal } from './terminal.ts';
+
+/**
+ * Every key that the help of a screen lists is pressed on it, in the built program on a terminal: it must change the screen, or
+ * the screen must say why it does nothing, and no frame may be torn. What a key does is told by other tests; here none is dead.
+ */
+
+const SIZE = { columns: 120, rows: 40 };
+
+interface Way {
+  /** The keys that lead to the screen from the overview. */
+  readonly keys: readonly KeyName[];
+  /** What is on it, and on no other. */
+  readonly shows: RegExp;
+  /** Keys before each, so that the pointer has something on both sides. */
+  readonly prepare?: readonly KeyName[];
+}
+
+const WAYS: Readonly<Partial<Record<Screen, Way>>> = {
+  overview: { keys: [], shows: /\[ \] clip/u, prepare: ['g', 'j', 'j'] },
+  episodes: { keys: ['3'], shows: /outcomes/u, prepare: ['g', 'j', 'j'] },
+  hosts: { keys: ['6'], shows: /local .*\n(.*\n)*.*worker 0/u, prepare: ['g', 'j'] },
+  pipeline: { keys: ['7'], shows: /back-pressure/u },
+  events: { keys: ['8'], shows: /Enter goes to/u, prepare: ['g', 'j', 'j'] },
+  replay: { keys: ['g', 'j', 'j', 'enter'], shows: /probability/u, prepare: ['g', 'j'] },
+  diff: { keys: ['g', 'j', 'j', 'x'], shows: /identical/u, prepare: ['g', 'j'] },
+  runs: { keys: ['1'], shows: /start the demo run/u },
+};
+
+/** Keys that may leave a screen as it is where they are pressed here, and why. */
+const STILL: Readonly<Partial<Record<ActionName, string>>> = {
+  pause: 'the run goes on, and all figures with it: watching.test.ts',
+  quit: 'the program ends: leaving.test.ts',
+  clear: 'nothing is filtered',
+  bench: 'it is this screen',
+  resetCharts: 'the charts are as they were at first',
+  pageDown: 'all of it is on the screen',
+  pageUp: 'all of it is on the screen',
+  down: 'all of it is on the screen',
+  up: 'all of it is on the screen',
+  first: 'the pointer is there, or all of it is on the screen',
+  last: 'all of it is on the screen',
+};
+
+/** The screens on which keys of STILL may leave everything as it is; on the others they must do something. */
+const STILL_ON: Readonly<Partial<Record<ActionName, readonly Screen[]>>> = {
+  bench: ['overview'],
+  pageDown: ['pipeline', 'replay', 'runs', 'hosts'],
+  pageUp: ['pipeline', 'replay', 'runs', 'hosts', 'overview', 'episodes', 'events', 'diff'],
+  down: ['pipeline', 'runs'],
+  up: ['pipeline', 'runs'],
+  first: ['pipeline', 'runs'],
+  last: ['pipeline', 'runs'],
+};
+
+const lab = new Lab();
+let terminal: AppTerminal;
+
+beforeAll(async () => {
+  await lab.startRun();
+  terminal = lab.open([], SIZE);
+  await terminal.shows(/iteration [3-9]/u);
+  // What is looked at must not change by itself.
+  terminal.press('pause');
+  await terminal.shows(' PAUSED ');
+  await terminal.shows(/steps\/s 0 /u);
+});
+
+afterAll(async () => {
+  try {
+    await lab.closeTerminals();
+  } finally {
+    await lab.remove();
+  }
+});
+
+/** What is on the screen, without what changes with the clock. */
+function still(screen: string): string {
+  return screen.replaceAll(/[<\d.]+(?:ms|s|m\d+s|h\d+m)\b/gu, '');
+}
+
+async function goTo(way: Way): Promise<void> {
+  // Whatever lies over it goes, and so does a filter.
+  for (let press = 0; press < 3; press += 1) {
+    terminal.key('escape');
+    await sleep(40);
+  }
+  terminal.key('2');
+  await terminal.shows(/\[ \] clip/u);
+  for (const key of way.keys) terminal.key(key);
+  await terminal.shows(way.shows);
+}
+
+function mayBeStill(name: ActionName, screen: Screen): boolean {
+  return STILL[name] !== undefined && (STILL_ON[name]?.includes(screen) ?? true);
+}
+
+it.each(Object.entries(WAYS) as [Screen, Way][])(
+  'every key of the screen %s does something',
+  async (screen, way) => {
+    const names = ACTION_NAMES.filter((name) => bindingOf(name).screens.includes(screen));
+    expect(names.length).toBeGreaterThan(5);
+    for (const name of names.filter((one) => !mayBeStill(one, screen))) {
+      for (const key of bindingOf(name).keys) {
+        await goTo(way);
+        for (const prepare of way.prepare ?? []) terminal.key(prepare);
+        // The answer to the last of them is on the screen before the next is pressed.
+        await sleep(30);
+        const before = still(terminal.text);
+        terminal.key(key);
+        await terminal.until(`${key} (${name}) changes something`, (now) => still(now) !== before);
+        expect(terminal.problems()).toEqual([]);
+      }
+    }
+  },
+);
