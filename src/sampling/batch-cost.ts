@@ -1,11 +1,11 @@
 /** Calls and arrivals further back than this, in ms, count for little. */
 const MEMORY_MS = 2000;
 /** Calls further back than so many count for little. */
-const MEMORY_CALLS = 100;
+const MEMORY_CALLS = 500;
 /** A call that took so many times the mean was interrupted, by a collection of garbage or another process. */
 const INTERRUPTED = 3;
 /** Spread of batch sizes, as a part of their mean, below which nothing can be told from it. */
-const LEAST_SPREAD = 0.05;
+const LEAST_SPREAD = 0.02;
 
 /**
  * What a call costs: ms = `fixed` + `perRow` × rows, by least squares over the newest calls, older ones weighing

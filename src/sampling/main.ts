@@ -105,9 +105,9 @@ async function createWorker(
     tempRoot: root,
     ...(limits === undefined ? {} : { memoryLimitMiB: memoryLimitMiB(limits) }),
   });
-  audit = createAudit(settings, definition, lifeline, directories);
   const out = new Outbox(connection, settings.lockstep === true);
   outbox = out;
+  audit = createAudit(settings, definition, out, lifeline, directories);
   try {
     return await SamplingWorker.create({
       settings,
@@ -129,6 +129,7 @@ async function createWorker(
 function createAudit(
   settings: WorkerSettings,
   definition: EnvironmentDefinition,
+  out: Outbox,
   lifeline: Lifeline,
   directories: TempDirectories,
 ): ResetAudit | undefined {
@@ -143,8 +144,8 @@ function createAudit(
     openDirectory: () => directories.open(slots),
     stepTimeoutMs,
     seed,
-    onLeak: (difference) => connection.send({ type: 'leak', difference }),
-    onFailed: (family, reason) => connection.send({ type: 'audit_failed', family, reason }),
+    onLeak: (difference) => out.send({ type: 'leak', difference }),
+    onFailed: (family, reason) => out.send({ type: 'audit_failed', family, reason }),
   });
 }
 

@@ -17,10 +17,13 @@ interface Waiting {
 /** So much is given to the pipe at a time: what has been given cannot be overtaken any more. */
 const CHUNK_BYTES = 128 * 1024;
 
+/** What is of no use when it is late. News of leaks is not among it: it tells of the episodes sent before. */
+const URGENT: ReadonlySet<FromWorker['type']> = new Set(['claim', 'report', 'slots']);
+
 /**
- * What a worker sends, in two classes: episodes wait here for room in the pipe, all else goes before them. A batch of a few
- * hundred slots ends more episodes than a pipe holds, and a run that is busy storing leaves megabytes of them unread; a claim
- * behind them would be answered seconds late, with its slots empty meanwhile.
+ * What a worker sends, in two classes: episodes wait here for room in the pipe, what is urgent goes before them. A batch of a
+ * few hundred slots ends more episodes than a pipe holds, and a run that is busy storing leaves megabytes of them unread; a
+ * claim behind them would be answered seconds late, with its slots empty meanwhile.
  */
 export class Outbox {
   readonly #pipe: Pipe;
@@ -40,12 +43,13 @@ export class Outbox {
   }
 
   send(message: FromWorker, attachments?: Attachments): void {
-    if (this.#inOrder || message.type !== 'episode') {
+    if (this.#inOrder || URGENT.has(message.type)) {
       this.#pipe.send(message, attachments);
       return;
     }
-    this.#waiting.push({ message, attachments, bytes: message.bytes });
-    this.#bytes += message.bytes;
+    const bytes = message.type === 'episode' ? message.bytes : 0;
+    this.#waiting.push({ message, attachments, bytes });
+    this.#bytes += bytes;
     this.drain();
   }
 

@@ -165,6 +165,13 @@ describe('the window in which a batch gathers', () => {
     expect(slower / windowMs).toBeGreaterThan(1.6);
   });
 
+  test('it is no longer where calls are much alike: what their rows cost is not taken for what a call costs', () => {
+    const { windowMs, ratio } = simulate({ slots: 3500, latencyMs: 300, fixedMs: 0.5, perRowMs: 0.065 });
+    const expected = Math.sqrt((2 * 0.5 * 300) / 16);
+    expect(windowMs).toBeLessThan(1.3 * expected);
+    expect(ratio).toBeGreaterThan(0.977);
+  });
+
   test('where fewer than one more is to be expected, nothing waits', () => {
     expect(simulate({ ...SLOW_TOOLS, slots: 8 })).toMatchObject({ windowMs: 0 });
   });

@@ -35,6 +35,16 @@ describe('what a worker sends', () => {
     expect(pipe.sent).toEqual(['e1', 'e2', 'claim', 'e3', 'e4']);
   });
 
+  test('news of a leak comes after the episodes that it tells of', () => {
+    const pipe = new FakePipe();
+    const outbox = new Outbox(pipe, false);
+    for (const n of [1, 2, 3]) outbox.send(episode(n, 100_000));
+    outbox.send({ type: 'audit_failed', family: 'ordered', reason: 'none' });
+    pipe.queuedBytes = 0;
+    outbox.drain();
+    expect(pipe.sent).toEqual(['e1', 'e2', 'e3', 'audit_failed']);
+  });
+
   test('in lockstep nothing overtakes anything', () => {
     const pipe = new FakePipe();
     const outbox = new Outbox(pipe, true);
