@@ -172,7 +172,8 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   resetCharts: (session) => session.charts.reset(),
   mark: markEpisode,
   diff: diffEpisode,
-  reexecute: reexecuteEpisode,
+  reexecute: (session) => reexecuteEpisode(session, 'actions'),
+  reexecutePolicy: (session) => reexecuteEpisode(session, 'policy'),
   ...FORK_HANDLERS,
   showDiff: (session) => session.goTo('diff'),
   layout: (session) => {

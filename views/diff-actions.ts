@@ -1,4 +1,5 @@
 import type { EpisodeSummary } from '../src/domain/episode.ts';
+import type { ReplayMode } from '../src/replay/acting.ts';
 import { compareExecutions } from '../src/replay/compare.ts';
 import { recordedExecution } from '../src/replay/recorded.ts';
 import type { EpisodeSearch } from '../src/store/episode-search.ts';
@@ -55,7 +56,7 @@ function compare(session: Session, other: string | null, id: string): void {
 }
 
 /** Does the episode in front again, and compares. */
-export function reexecuteEpisode(session: Session): void {
+export function reexecuteEpisode(session: Session, mode: ReplayMode): void {
   const episode = inFront(session);
   const { runId } = session;
   const reader = session.run?.reader ?? null;
@@ -63,13 +64,14 @@ export function reexecuteEpisode(session: Session): void {
   session.say(`doing ${episode.id} again`);
   session.attempt(async () => {
     const stored = reader.episode(episode.id);
-    const execution = await session.options.reexecute(runId, episode.id);
+    const execution = await session.options.reexecute(runId, episode.id, mode);
     // The user has opened another run meanwhile.
     if (session.runId !== runId) return null;
     const recorded = recordedSide(stored);
     const comparison = compareExecutions(recorded.execution, execution);
-    show(session, new EpisodeDiff(recorded, { title: `${episode.id} done again`, execution }, comparison));
-    return `${comparison.verdict}: ${comparison.reason}`;
+    const title = `${episode.id} done again${mode === 'policy' ? ' by its policy' : ''}`;
+    show(session, new EpisodeDiff(recorded, { title, execution }, comparison));
+    return [`${comparison.verdict}: ${comparison.reason}`, ...comparison.notes].join('; ');
   });
 }
 

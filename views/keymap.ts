@@ -150,6 +150,13 @@ export const KEYMAP = {
     description: 'do the episode again with its recorded actions, and compare',
     disabled: needsEpisode,
   },
+  reexecutePolicy: {
+    keys: ['X'],
+    screens: ['overview', 'episodes', 'replay'],
+    label: 'act again',
+    description: 'do the episode again by the policy of that time, and compare',
+    disabled: needsEpisode,
+  },
   ...FORK_KEYS,
   showDiff: {
     keys: ['5'],

@@ -1,5 +1,6 @@
 import type { ThemeName } from '../src/domain/display.ts';
 import { isFinal, type RunEvent } from '../src/domain/run.ts';
+import type { ReplayMode } from '../src/replay/acting.ts';
 import type { Execution } from '../src/replay/execution.ts';
 import type { Fork, ForkPlan } from '../src/replay/fork.ts';
 import type { ControlClient } from '../src/run/control-client.ts';
@@ -44,8 +45,8 @@ export interface SessionOptions {
   readonly runsDirectory: string;
   /** Starts a new run in the background and resolves to its id. */
   readonly startRun: () => Promise<string>;
-  /** Does an episode of a run again with its recorded actions. */
-  readonly reexecute: (runId: string, episodeId: string) => Promise<Execution>;
+  /** Does an episode of a run again, with its recorded actions unless it says otherwise. */
+  readonly reexecute: (runId: string, episodeId: string, mode?: ReplayMode) => Promise<Execution>;
   /** Goes on from a step of an episode in another way. */
   readonly fork: (runId: string, episodeId: string, plan: ForkPlan) => Promise<Fork>;
   /** Data of a run; those of the run directory unless a test says otherwise. */

@@ -3,6 +3,7 @@ import type { Display, ThemeName } from '../domain/display.ts';
 import { LabError } from '../domain/error.ts';
 import { isFinal } from '../domain/run.ts';
 import type { Execution } from '../protocol/replay.ts';
+import type { ReplayMode } from '../replay/acting.ts';
 import type { Fork, ForkPlan } from '../replay/fork.ts';
 import { isRunLive, listRuns, readManifest, runPaths } from '../store/run-directory.ts';
 import { branchRun } from './branch.ts';
@@ -23,7 +24,7 @@ export interface TuiOptions {
   readonly runId: string | null;
   /** Starts a run with the default config. */
   readonly startRun: () => Promise<string>;
-  readonly reexecute: (runId: string, episodeId: string) => Promise<Execution>;
+  readonly reexecute: (runId: string, episodeId: string, mode?: ReplayMode) => Promise<Execution>;
   readonly fork: (runId: string, episodeId: string, plan: ForkPlan) => Promise<Fork>;
   readonly verb: (words: readonly string[]) => Promise<unknown[]>;
 }
@@ -158,7 +159,7 @@ async function showTui(id: string | null, options: ShowOptions, openTui: OpenTui
     runsDirectory: runs,
     runId: id,
     startRun: async () => await startRun({ runsDirectory: runs, file: null, overrides: [] }),
-    reexecute: async (run, episode) => await reexecute(runs, run, episode),
+    reexecute: async (run, episode, mode) => await reexecute(runs, run, episode, mode),
     fork: async (run, episode, plan) => await forkStored(runs, run, episode, plan),
     verb: async (words) => await ownVerb(runs, words),
   });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { loadConfig } from '../config/load.ts';
 import type { Execution } from '../protocol/replay.ts';
-import type { PolicySettings } from '../replay/acting.ts';
+import { type PolicySettings, policyRequest, type ReplayMode } from '../replay/acting.ts';
 import { type Fork, type ForkPlan, forkOf, forkRequests } from '../replay/fork.ts';
 import { type ExecutionSettings, executionRequest } from '../replay/recorded.ts';
 import { listPolicies } from '../run/policy-shelf.ts';
@@ -33,14 +33,22 @@ export function replayGround(paths: RunPaths, liveTools = false): ReplayGround {
   };
 }
 
-/** Does one stored episode again. Throws `episode-not-found`, or `environment-invalid` without its environment. */
-export async function reexecute(runs: string, runId: string, episodeId: string): Promise<Execution> {
+/** Does one stored episode again, with its actions or by its policy. Throws `episode-not-found`, or `environment-invalid` without its environment. */
+export async function reexecute(
+  runs: string,
+  runId: string,
+  episodeId: string,
+  mode: ReplayMode = 'actions',
+): Promise<Execution> {
   const paths = runPaths(runs, runId);
-  const { settings, weights } = replayGround(paths);
+  const { settings, policy, weights } = replayGround(paths);
   const reader = openRunReader(paths);
   const replayer = new Replayer(weights);
   try {
-    return await replayer.execute(executionRequest(reader.episode(episodeId), settings));
+    const episode = reader.episode(episodeId);
+    return await replayer.execute(
+      mode === 'policy' ? policyRequest(episode, settings, policy) : executionRequest(episode, settings),
+    );
   } finally {
     reader.close();
     replayer.close();

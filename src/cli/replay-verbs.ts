@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { REPLAY_MODES } from '../replay/acting.ts';
 import { type ForkOptions, forkStep } from './fork.ts';
-import { REPLAY_MODES, type ReplayOptions, replayEpisodes } from './replay.ts';
+import { type ReplayOptions, replayEpisodes } from './replay.ts';
 
 const FORK_EXAMPLES = `
 Examples:

@@ -2,7 +2,7 @@ import { LabError } from '../domain/error.ts';
 import { createRandom } from '../domain/random.ts';
 import { formatTaskRef } from '../domain/task.ts';
 import { visibleText } from '../domain/visible-text.ts';
-import { policyRequest } from '../replay/acting.ts';
+import { policyRequest, type ReplayMode } from '../replay/acting.ts';
 import { compareExecutions, isSame, VERDICTS } from '../replay/compare.ts';
 import { executionRequest, recordedExecution } from '../replay/recorded.ts';
 import {
@@ -30,10 +30,6 @@ export interface ReplayOptions {
   readonly live?: boolean;
   readonly json?: boolean;
 }
-
-/** Who acts: the recorded actions, or the policy again. */
-export const REPLAY_MODES = ['actions', 'policy'] as const;
-type ReplayMode = (typeof REPLAY_MODES)[number];
 
 /** Episode ids as they are typed: `e120`, `120`. */
 const EPISODE = /^e?\d+$/u;

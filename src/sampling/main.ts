@@ -134,7 +134,8 @@ function createAudit(
   directories: TempDirectories,
 ): ResetAudit | undefined {
   const { audit: rule, stepTimeoutMs, worker: seed, env, slots } = settings;
-  if (rule === undefined) return undefined;
+  // Where tools call out, the reset of another environment would call again, whatever they do there.
+  if (rule === undefined || definition.tools !== undefined) return undefined;
   return new ResetAudit({
     rule,
     definition,

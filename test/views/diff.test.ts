@@ -126,6 +126,28 @@ describe('an episode that is done again', () => {
     expect(session.diff?.rows[session.diff.cursor.selected]?.same).toBe(false);
   });
 
+  it('may be one by its policy, whose stand-in is named', async () => {
+    let asked: string | undefined;
+    reexecute = async (_run, id, mode) => {
+      asked = mode;
+      const stored = session.run?.reader?.episode(id);
+      if (stored === undefined) throw new Error('no reader');
+      const recorded = recordedExecution(stored);
+      const steps = recorded.steps.map((step) => ({
+        ...step,
+        decision: { policyVersion: 999, probability: 0.5, value: 0, recordedProbability: 0.5 },
+      }));
+      return { ...recorded, steps, broken: null, calls: [], envVersion: '1' };
+    };
+    press('X');
+    await until(() => session.screen === 'diff');
+    expect(asked).toBe('policy');
+    expect(session.diff?.right.title).toMatch(/^e\d+ done again by its policy$/u);
+    expect(session.toast?.text).toMatch(
+      /^identical: .*; policy v999 acted for v\d+, whose weights are not kept/u,
+    );
+  });
+
   it('says why it could not be', async () => {
     reexecute = async () => await Promise.reject(new Error('there is no environment module'));
     press('x');
