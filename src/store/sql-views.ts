@@ -74,6 +74,7 @@ const VIEWS: Readonly<Record<string, (schema: string, version: number) => string
       ['subject', 'subject'],
       ['message', 'message'],
       ['episodes', 'episodes'],
+      ['who', 'who'],
     ])}, ${isoTime("(event ->> '$.time')")} AS at FROM ${schema}.events`,
   knob_changes: (schema) =>
     `SELECT id, ${jsonColumns('change', [

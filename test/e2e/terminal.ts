@@ -44,6 +44,8 @@ const KEY_BYTES: Readonly<Record<KeyName, string>> = {
   tab: '\t',
   pgdn: '\u001B[6~',
   pgup: '\u001B[5~',
+  left: '\u001B[D',
+  right: '\u001B[C',
   'ctrl-u': '\u0015',
 };
 
