@@ -26,7 +26,7 @@ describe('the documentation', () => {
   it('names every verb in the README', () => {
     const readme = texts.get('README.md') ?? '';
     const verbs =
-      'run attach branch resume pause stop slots set undo preview ls episodes show replay fork export devices bench config sql alert compare pin compact archive'.split(
+      'run attach branch resume pause stop workers slots set undo preview ls episodes show replay fork export devices bench config sql alert compare pin compact archive'.split(
         ' ',
       );
     expect(verbs.filter((verb) => !readme.includes(verb))).toEqual([]);

@@ -184,7 +184,6 @@ export type DrainEnd = (typeof DRAIN_ENDS)[number];
 
 /** A worker that gets no new episodes: what comes of it in the end, and how many it still has. */
 export const drainSchema = z.object({ end: z.enum(DRAIN_ENDS), left: z.int().nonnegative() });
-export type Drain = Readonly<z.infer<typeof drainSchema>>;
 
 /** Live state of one child process, as the run process sees it. */
 export const childStatusSchema = z.object({

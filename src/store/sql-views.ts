@@ -102,6 +102,7 @@ const VIEWS: Readonly<Record<string, (schema: string, version: number) => string
       ['message', 'message'],
       ['episodes', 'episodes'],
       ['filter', 'filter'],
+      ['who', 'who'],
     ])}, ${isoTime("(event ->> '$.time')")} AS at FROM ${schema}.events`,
   knob_changes: (schema) =>
     `SELECT id, ${jsonColumns('change', [
