@@ -1,5 +1,5 @@
-import { createRandom } from '../../src/domain/random.ts';
-import type { Action, ActionType, ArgumentType, Candidate } from '../../src/domain/space.ts';
+import { createRandom, type RandomStream } from '../../src/domain/random.ts';
+import type { Action, ActionType, Candidate } from '../../src/domain/space.ts';
 import type { Scenario } from './scenario.ts';
 
 /** Which part of the form the agent has before it: none, one with an empty field, or one that is filled in. */
@@ -12,37 +12,21 @@ const LEGAL: Readonly<Record<FormState, readonly ActionType[]>> = {
   ready: ['read', 'select_tool', 'confirm', 'submit', 'noop'],
 };
 
-/** What a scenario offers, before it is shuffled. */
-interface Stock {
-  readonly reads: readonly Candidate[];
-  readonly tools: readonly Candidate[];
-  readonly inputs: readonly Candidate[];
-  /** Values in files. */
-  readonly values: readonly string[];
-  /** So few that a list is searched faster than a set is made. */
-  readonly arguments: Readonly<Record<ArgumentType, readonly string[]>>;
+/** What can be given to a form, in the order of the scenario. */
+function inputsOf({ files, directories, names }: Scenario): Candidate[] {
+  const inputs: Candidate[] = [];
+  for (const { name: text } of files) inputs.push({ type: 'input', text, kind: 'file' });
+  for (const text of directories) inputs.push({ type: 'input', text, kind: 'directory' });
+  for (const text of names) inputs.push({ type: 'input', text, kind: 'name' });
+  for (const text of valuesIn(files)) inputs.push({ type: 'input', text, kind: 'value' });
+  return inputs;
 }
 
-function createStock({ files, directories, names, tray }: Scenario): Stock {
-  const fileNames = files.map((file) => file.name);
-  const values = files.flatMap((file) => file.values);
-  const inputs = [
-    ...fileNames.map((text): Candidate => ({ type: 'input', text, kind: 'file' })),
-    ...directories.map((text): Candidate => ({ type: 'input', text, kind: 'directory' })),
-    ...names.map((text): Candidate => ({ type: 'input', text, kind: 'name' })),
-    ...values.map((text): Candidate => ({ type: 'input', text, kind: 'value' })),
-  ];
-  return {
-    reads: fileNames.map((text): Candidate => ({ type: 'read', text, kind: 'file' })),
-    tools: tray.map((text): Candidate => ({ type: 'select_tool', text, kind: 'tool' })),
-    inputs,
-    values,
-    arguments: {
-      read: fileNames,
-      select_tool: tray,
-      input: inputs.map((candidate) => candidate.text),
-    },
-  };
+/** Values in files. */
+function valuesIn(files: Scenario['files']): string[] {
+  const values: string[] = [];
+  for (const file of files) for (const value of file.values) values.push(value);
+  return values;
 }
 
 /**
@@ -50,23 +34,24 @@ function createStock({ files, directories, names, tray }: Scenario): Stock {
  * nothing; the arrays stay the same objects until reading discovers new values.
  */
 export class Offer {
+  readonly #scenario: Scenario;
+  readonly #random: RandomStream;
   readonly #fixed: readonly Candidate[];
-  readonly #inputs: readonly Candidate[];
+  /** In their order; null until a form asks for them: many an episode ends before. */
+  #inputs: readonly Candidate[] | null = null;
   /** Values in files that nobody has read yet. */
   #hidden: readonly string[];
-  readonly #arguments: Stock['arguments'];
   /** Null until a form asks for it. */
   #withInputs: readonly Candidate[] | null = null;
 
   constructor(scenario: Scenario, seed: number) {
-    const random = createRandom(seed);
-    const stock = createStock(scenario);
-    const reads = random.shuffle(stock.reads);
-    const tools = random.shuffle(stock.tools);
-    this.#fixed = [...reads, ...tools];
-    this.#inputs = random.shuffle(stock.inputs);
-    this.#hidden = stock.values;
-    this.#arguments = stock.arguments;
+    this.#scenario = scenario;
+    this.#random = createRandom(seed);
+    const { files, tray } = scenario;
+    const reads = files.map(({ name: text }): Candidate => ({ type: 'read', text, kind: 'file' }));
+    const tools = tray.map((text): Candidate => ({ type: 'select_tool', text, kind: 'tool' }));
+    this.#fixed = [...this.#random.shuffle(reads), ...this.#random.shuffle(tools)];
+    this.#hidden = valuesIn(files);
   }
 
   /** Legal types in this state of the form. */
@@ -86,8 +71,10 @@ export class Offer {
     if (!LEGAL[form].includes(action.type)) return false;
     const { type, argument } = action;
     if (type !== 'read' && type !== 'select_tool' && type !== 'input') return argument === null;
-    if (argument === null || !this.#arguments[type].includes(argument)) return false;
-    return type !== 'input' || !this.#hidden.includes(argument);
+    if (argument === null || (type === 'input' && this.#hidden.includes(argument))) return false;
+    // So few that a list is searched faster than a set is made.
+    const offered = type === 'input' ? this.#allInputs() : this.#fixed;
+    return offered.some((candidate) => candidate.type === type && candidate.text === argument);
   }
 
   /** Adds values that have been read to the inputs. */
@@ -98,6 +85,14 @@ export class Offer {
   }
 
   #listAll(): readonly Candidate[] {
-    return [...this.#fixed, ...this.#inputs.filter((candidate) => !this.#hidden.includes(candidate.text))];
+    return [
+      ...this.#fixed,
+      ...this.#allInputs().filter((candidate) => !this.#hidden.includes(candidate.text)),
+    ];
+  }
+
+  #allInputs(): readonly Candidate[] {
+    this.#inputs ??= this.#random.shuffle(inputsOf(this.#scenario));
+    return this.#inputs;
   }
 }

@@ -57,7 +57,7 @@ const COLUMNS = {
   behaviours: (episode) => behaviourMask(episode.behaviours),
   tool_calls: (episode) => episode.tools.calls,
   tool_failed: (episode) => episode.tools.failed,
-  tags: (episode) => JSON.stringify(episode.tags),
+  tags: (episode) => (episode.tags.length === 0 ? '[]' : JSON.stringify(episode.tags)),
   failure_stage: (episode) => episode.failureStage,
   more: (episode) => JSON.stringify(restOf(episode)),
 } as const satisfies Record<string, (episode: EpisodeSummary) => SqlValue>;
@@ -94,10 +94,12 @@ const IN_COLUMNS: ReadonlySet<string> = new Set([
   'failureStage',
 ]);
 
+const REST = keysOf(episodeSummarySchema.shape).filter((name) => !IN_COLUMNS.has(name));
+
 /** The parts of a summary that no column holds whole: they are read back from here, and not filtered by. */
 function restOf(episode: EpisodeSummary): Record<string, unknown> {
   const rest: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(episode)) if (!IN_COLUMNS.has(name)) rest[name] = value;
+  for (const name of REST) rest[name] = episode[name];
   return rest;
 }
 
