@@ -68,7 +68,7 @@ export const rollout: Benchmark = {
       if (failure !== null) throw failure;
       if (stored === 0) throw new Error('no episode was stored');
       say('the policy alone');
-      const inferenceOnlyPerS = await inferenceRate(workers, seconds);
+      const inferenceOnlyPerS = await inferenceRate(workers, seconds, Math.floor(total / workers));
       return {
         figures: {
           slots: total,
@@ -143,11 +143,12 @@ async function measure(
 }
 
 /** Observations a second through the policy alone, in as many processes as there are workers, all at once. */
-async function inferenceRate(processes: number, seconds: number): Promise<number> {
+async function inferenceRate(processes: number, seconds: number, slots: number): Promise<number> {
   const run = promisify(execFile);
   const outputs = await Promise.all(
     Array.from({ length: processes }, async () => {
-      return await run('node', ['--import', 'tsx', 'bench/inference-only.ts', String(seconds)]);
+      const settings = [String(seconds), String(slots)];
+      return await run('node', ['--import', 'tsx', 'bench/inference-only.ts', ...settings]);
     }),
   );
   return outputs.reduce((sum, { stdout }) => sum + Number(stdout), 0);
