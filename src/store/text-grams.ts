@@ -297,11 +297,19 @@ class NumberList {
   }
 }
 
-/** The places of those documents of a block that a stored set or list has, ascending. */
-export function membersIn(stored: Buffer): number[] {
-  if (stored.byteLength < SET_BYTES)
-    return Array.from({ length: stored.byteLength / 2 }, (_, index) => stored.readUInt16LE(2 * index));
-  return documentsIn(Uint32Array.from({ length: SET_WORDS }, (_, word) => stored.readUInt32LE(4 * word)));
+/** Marks the documents of a block that a stored set or list has, among all documents by number. */
+export function markMembers(bits: Uint32Array, block: number, stored: Buffer): void {
+  const first = block * SET_WORDS;
+  if (stored.byteLength === SET_BYTES) {
+    for (let word = 0; word < SET_WORDS; word += 1)
+      bits[first + word] = (bits[first + word] ?? 0) | stored.readUInt32LE(4 * word);
+    return;
+  }
+  for (let at = 0; at < stored.byteLength; at += 2) {
+    const place = stored.readUInt16LE(at);
+    const word = first + (place >>> 5);
+    bits[word] = (bits[word] ?? 0) | (1 << (place & 31));
+  }
 }
 
 function push(phrases: BlockPhrase[], gram: string, members: Uint32Array | Uint16Array | null): void {

@@ -1,9 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../src/domain/random.ts';
-import { BlockGrams, MAX_GRAM, membersIn, SET_BYTES } from '../../src/store/text-grams.ts';
+import { BLOCK, BlockGrams, MAX_GRAM, markMembers, SET_BYTES } from '../../src/store/text-grams.ts';
 
 /** A word or phrase in so many documents is common. */
 const COMMON = 128;
+
+function membersIn(stored: Buffer): number[] {
+  // Those of the second block.
+  const bits = new Uint32Array((3 * BLOCK) / 32);
+  markMembers(bits, 1, stored);
+  const marked = Array.from({ length: 3 * BLOCK }, (_, n) => n).filter(
+    (n) => ((bits[n >>> 5] ?? 0) & (1 << (n & 31))) !== 0,
+  );
+  return marked.map((n) => n - BLOCK);
+}
 
 /** Documents by every phrase of up to four words in them, by looking at each. */
 function phrasesOf(documents: readonly (readonly string[])[]): Map<string, number[]> {
