@@ -4,8 +4,13 @@ import { wordsOf } from './text-words.ts';
 export const BLOCK = 4096;
 /** Longest phrase, in words, that is looked up instead of searched for. */
 export const MAX_GRAM = 4;
-/** A word or phrase in so many documents of a block or more is common there. */
-const COMMON = 128;
+/**
+ * A word in so many documents of a block or more is common there: the first, or the second where phrases of the words that are
+ * common by the first are too many to be listed.
+ */
+const COMMON = [32, 128] as const;
+/** The documents of a word or phrase are kept as a set from so many on, as a list below. */
+const LEAST_OF_SET = 128;
 /** Words of different lines that a block may hold in memory; of a block of more text no phrase is looked up. */
 const MOST_WORDS = 4_000_000;
 /** Phrases of one length that are not common may be in so many documents of a block together: 2 bytes each on the disk. */
@@ -84,18 +89,23 @@ export class BlockGrams {
 
   /** What can be looked up of a whole block. */
   common(): BlockPhrases {
-    const phrases: BlockPhrase[] = [];
-    if (this.#overflows) return { phrases, complete: 0 };
+    if (this.#overflows) return { phrases: [], complete: 0 };
     const documents = this.#documentsOfLines();
+    const listed = this.#list(documents, COMMON[0]);
+    return listed.complete === MAX_GRAM ? listed : this.#list(documents, COMMON[1]);
+  }
+
+  #list(documents: Runs, least: number): BlockPhrases {
+    const phrases: BlockPhrase[] = [];
     const texts = [...this.#wordIds.keys()];
-    const words = this.#membersOf({ grams: texts, starts: this.#words.all() }, documents, true);
+    const words = this.#membersOf({ grams: texts, starts: this.#words.all() }, documents, least);
     const isCommon = Uint8Array.from(words, (members) => Number(members !== null));
     for (const [word, gram] of texts.entries()) push(phrases, gram, words[word] ?? null);
     let level: Level = { grams: texts, starts: kept(this.#words.all(), (word) => isCommon[word] === 1) };
     let complete = 1;
     for (let length = 2; length <= MAX_GRAM; length += 1) {
       level = this.#longer(level, length, texts, isCommon);
-      const found = this.#membersOf(level, documents, false);
+      const found = this.#membersOf(level, documents, 1);
       const listed = found.reduce((sum, members) => sum + listLength(members), 0);
       const isWhole = complete === length - 1 && listed <= MOST_LISTED;
       if (isWhole) complete = length;
@@ -163,15 +173,15 @@ export class BlockGrams {
     return { ends, values };
   }
 
-  /** For each phrase the documents that have it; with `onlyCommon` null for those that are not common. */
-  #membersOf(
-    { grams, starts }: Level,
-    documents: Runs,
-    onlyCommon: boolean,
-  ): (Uint32Array | Uint16Array | null)[] {
+  /** For each phrase the documents that have it; null for one that fewer than `least` have. */
+  #membersOf({ grams, starts }: Level, documents: Runs, least: number): (Uint32Array | Uint16Array | null)[] {
     const bounds = this.#mostOf(grams.length, starts, documents);
-    const sets = grams.map((_, gram) => ((bounds[gram] ?? 0) < COMMON ? null : new Uint32Array(SET_WORDS)));
-    const lists = grams.map((_, gram): number[] | null => (onlyCommon || sets[gram] !== null ? null : []));
+    const sets = grams.map((_, gram) =>
+      (bounds[gram] ?? 0) < Math.max(least, LEAST_OF_SET) ? null : new Uint32Array(SET_WORDS),
+    );
+    const lists = grams.map((_, gram): number[] | null =>
+      sets[gram] !== null || (bounds[gram] ?? 0) < least ? null : [],
+    );
     const lineEnds = this.#lineEnds.all();
     for (let line = 0, at = 0; line < lineEnds.length; line += 1) {
       const of = new LineDocuments(documents, line);
@@ -186,8 +196,8 @@ export class BlockGrams {
     return grams.map((_, gram) => {
       const [set, list] = [sets[gram] ?? null, lists[gram] ?? null];
       const members = set === null ? [...new Set(list)] : documentsIn(set);
-      if (members.length >= COMMON) return set;
-      return onlyCommon ? null : Uint16Array.from(members).toSorted();
+      if (members.length < least) return null;
+      return members.length < LEAST_OF_SET ? Uint16Array.from(members).toSorted() : set;
     });
   }
 
@@ -297,11 +307,19 @@ class NumberList {
   }
 }
 
-/** The places of those documents of a block that a stored set or list has, ascending. */
-export function membersIn(stored: Buffer): number[] {
-  if (stored.byteLength < SET_BYTES)
-    return Array.from({ length: stored.byteLength / 2 }, (_, index) => stored.readUInt16LE(2 * index));
-  return documentsIn(Uint32Array.from({ length: SET_WORDS }, (_, word) => stored.readUInt32LE(4 * word)));
+/** Marks the documents of a block that a stored set or list has, among all documents by number. */
+export function markMembers(bits: Uint32Array, block: number, stored: Buffer): void {
+  const first = block * SET_WORDS;
+  if (stored.byteLength === SET_BYTES) {
+    for (let word = 0; word < SET_WORDS; word += 1)
+      bits[first + word] = (bits[first + word] ?? 0) | stored.readUInt32LE(4 * word);
+    return;
+  }
+  for (let at = 0; at < stored.byteLength; at += 2) {
+    const place = stored.readUInt16LE(at);
+    const word = first + (place >>> 5);
+    bits[word] = (bits[word] ?? 0) | (1 << (place & 31));
+  }
 }
 
 function push(phrases: BlockPhrase[], gram: string, members: Uint32Array | Uint16Array | null): void {

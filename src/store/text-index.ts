@@ -201,8 +201,7 @@ class SearchedText implements TextIndex {
   #find({ words, openEnd }: Phrase, from: number, to: number, bits: Uint32Array): void {
     if (openEnd) return this.#search({ words, openEnd }, from, to, bits);
     this.#lookup ??= new BlockLookup(this.#database);
-    const { documents, unknown } = this.#lookup.find(words, { from, to });
-    for (const document of documents) mark(bits, document);
+    const unknown = this.#lookup.find(words, { from, to }, bits);
     const [first] = unknown;
     if (first === undefined) return;
     // To find the beginning of a stretch takes FTS5 so long that few stretches are worth it.

@@ -1,18 +1,10 @@
 import type Database from 'better-sqlite3';
-import { BLOCK, MAX_GRAM, membersIn } from './text-grams.ts';
+import { BLOCK, MAX_GRAM, markMembers } from './text-grams.ts';
 
 /** Documents from `from` to before `to`, by number. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;
-}
-
-/** What blocks say of a phrase. */
-export interface Found {
-  /** Numbers of documents that have it, in no order. */
-  readonly documents: readonly number[];
-  /** Those of which nothing is known by this, ascending. */
-  readonly unknown: readonly Stretch[];
 }
 
 /**
@@ -31,19 +23,21 @@ export class BlockLookup {
     this.#selectBlocks = database.prepare<[string, number, number], number>(`SELECT block ${from}`).pluck();
   }
 
-  /** What the whole blocks of some documents say of whole words one after the other. */
-  find(words: readonly string[], { from, to }: Stretch): Found {
+  /**
+   * Marks those of some documents that have whole words one after the other, as far as their blocks say; a bit each, by number.
+   * Returns the documents of which they say nothing, ascending.
+   */
+  find(words: readonly string[], { from, to }: Stretch, bits: Uint32Array): Stretch[] {
     const [first, end] = [Math.floor(from / BLOCK), Math.floor(to / BLOCK)];
     const isKnown = new Uint8Array(end);
-    const documents: number[] = [];
     if (words.length <= MAX_GRAM) {
       for (const { block, members } of this.#select.iterate(words.join(' '), first, end)) {
         isKnown[block] = 1;
-        for (const place of membersIn(members)) documents.push(block * BLOCK + place);
+        markMembers(bits, block, members);
       }
     }
     if (words.length > 1) this.#ruleOut(words, { first, end, isKnown });
-    return { documents, unknown: stretchesOf(isKnown, first) };
+    return stretchesOf(isKnown, first);
   }
 
   /** Marks the blocks that cannot have the phrase, by the parts of it that are of common words there. */

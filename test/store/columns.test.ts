@@ -13,9 +13,13 @@ import {
   lendCopy,
   setsByCode,
 } from '../../src/store/columns/bits.ts';
-import { decodeBlock, encodeBlock } from '../../src/store/columns/block.ts';
+import { type Block, decodeBlock, encodeBlock } from '../../src/store/columns/block.ts';
+import { BlockBuilder } from '../../src/store/columns/block-builder.ts';
 import { type Cell, type Column, type ColumnKind, lowerAscii } from '../../src/store/columns/column.ts';
 import { ColumnBuilder } from '../../src/store/columns/column-builder.ts';
+import { RowTail } from '../../src/store/columns/row-tail.ts';
+import { episodeToRow } from '../../src/store/episode-row.ts';
+import { mixedSummary } from './fixture.ts';
 
 const numbers = fc.oneof(
   fc.integer({ min: 0, max: 300 }),
@@ -92,6 +96,50 @@ describe('a block', () => {
         expect(() => decodeBlock(wrong)).toThrow(expect.objectContaining({ code: 'store-failed' }));
         expect(() => decodeBlock(bytes.subarray(0, at))).toThrow(/block of the index's columns is damaged/u);
       }),
+    );
+  });
+});
+
+describe('the newest rows', () => {
+  it('are the same columns as those of stored blocks, of any number of rows', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 300 }), fc.constantFrom(20, 257), (count, blockRows) => {
+        const tail = new RowTail(blockRows);
+        const rows = Array.from({ length: count }, (_, n) =>
+          episodeToRow(mixedSummary(n + 1), { segment: 1, offset: 0, length: 0 }),
+        );
+        const seen: Block[] = [];
+        for (const [index, row] of rows.entries()) {
+          tail.add(row);
+          // Asked in between, as by a question: what it was told does not change.
+          if (index % 7 === 3) seen.push(...tail.blocks().slice(-1));
+        }
+        expect(tail.rows).toBe(count);
+        expect(tail.blocks().reduce((sum, block) => sum + block.rows, 0)).toBe(count);
+        let start = 0;
+        for (const block of tail.blocks()) {
+          const builder = new BlockBuilder();
+          for (const row of rows.slice(start, start + block.rows)) builder.add(row);
+          const stored = decodeBlock(builder.encode());
+          expect(new Set(block.columns.keys())).toEqual(new Set(stored.columns.keys()));
+          for (const name of stored.columns.keys()) {
+            const [column, wanted] = [block.columns.get(name), stored.columns.get(name)];
+            expect(column).toMatchObject({
+              kind: wanted?.kind,
+              distinct: wanted?.distinct,
+              hasMissing: wanted?.hasMissing,
+            });
+            for (let row = 0; row < block.rows; row += 1) {
+              if (cellOf(column, row) !== cellOf(wanted, row))
+                throw new Error(`${name} of row ${start + row}`);
+            }
+          }
+          start += block.rows;
+        }
+        for (const block of seen) expect(block.columns.get('sequence')?.distinct).toBe(block.rows);
+        expect(tail.blocks()[0]?.columns.get('nothing')).toBeUndefined();
+      }),
+      { numRuns: 8 },
     );
   });
 });

@@ -209,7 +209,8 @@ describe('of several blocks of 4096', () => {
       .pluck();
     expect(common.all('no such file')).toEqual([0, 1]);
     expect(common.all('sometimes this happens')).toEqual([1]);
-    expect(common.all('name7')).toEqual([]);
+    expect(common.all('name7')).toEqual([0, 1]);
+    expect(common.all('file name7 now')).toEqual([0, 1]);
     // Common words that are seldom together.
     expect(common.all('tool file')).toEqual([0, 1]);
     expect(common.all('file no such tool')).toEqual([0, 1]);

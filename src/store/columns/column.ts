@@ -3,7 +3,7 @@ import { type Codes, type RowBits, setsByCode } from './bits.ts';
 /** What a row holds in a column. */
 export type Cell = string | number | null;
 
-/** A column of so many codes at most, in a block of so many rows at least, is also kept as sets of rows: not one of the tail. */
+/** A column of so many codes at most, in a block of so many rows at least, is also kept as sets of rows. */
 const MOST_SETS = 32;
 const LEAST_ROWS = 288;
 

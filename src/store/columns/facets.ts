@@ -89,8 +89,12 @@ function countNumbers(matched: readonly MatchedRows[], name: BlockColumn): Numbe
 /** What was counted of a set that is kept: a screen asks for the same once a second, and only what is new is to be counted. */
 const COUNTED = new WeakMap<RowBits, Map<Column, Uint32Array>>();
 
+/** Blocks of fewer words of bits are counted faster than they are looked up. */
+const LEAST_WORDS = 64;
+
 /** How many rows of a set, which never changes, have each of a column's codes. */
 function countsOf(column: Column, bits: RowBits): Uint32Array {
+  if (bits.length < LEAST_WORDS) return countColumn(column, bits);
   const known = COUNTED.get(bits) ?? new Map<Column, Uint32Array>();
   const counts = known.get(column) ?? countColumn(column, bits);
   known.set(column, counts);

@@ -4,35 +4,43 @@ import type { Block, Columns } from './block.ts';
 import { type Cell, Column, type ColumnKind } from './column.ts';
 import { BLOCK_COLUMN_NAMES, cellIn, columnKind, componentsIn } from './episode-cells.ts';
 
-/** Rows of a block of the tail. The last of them is made anew when rows come: it must be small. */
-const TAIL_ROWS = 256;
+/**
+ * Rows of a block of the tail. The last of them is made anew when rows come: it must be small. But of each block the last few
+ * filters keep what matched, and the collector looks through all of that.
+ */
+const TAIL_ROWS = 1024;
 
 /**
  * Blocks of the newest rows, made as rows come. Of the unfinished one only those columns are made that are asked for: a
  * question needs four of thirty, and each finds other rows.
  */
 export class RowTail {
+  readonly #blockRows: number;
   readonly #full: Block[] = [];
   #rows: (readonly SqlValue[])[] = [];
   /** The block of the rows above; null when rows came since. */
   #last: Block | null = null;
 
+  constructor(blockRows: number = TAIL_ROWS) {
+    this.#blockRows = blockRows;
+  }
+
   get rows(): number {
-    return this.#full.length * TAIL_ROWS + this.#rows.length;
+    return this.#full.length * this.#blockRows + this.#rows.length;
   }
 
   /** Adds a row of `episodes`, its values in the order of EPISODE_COLUMNS. */
   add(row: readonly SqlValue[]): void {
     this.#rows.push(row);
     this.#last = null;
-    if (this.#rows.length < TAIL_ROWS) return;
+    if (this.#rows.length < this.#blockRows) return;
     // All of them: rows take ten times the memory of columns.
     const columns = new RowColumns(this.#rows);
     const made = [...columns.keys()].flatMap((name) => {
       const column = columns.get(name);
       return column === undefined ? [] : [[name, column] as const];
     });
-    this.#full.push({ rows: TAIL_ROWS, columns: new Map(made), derived: new Map() });
+    this.#full.push({ rows: this.#blockRows, columns: new Map(made), derived: new Map() });
     this.#rows = [];
   }
 
@@ -101,11 +109,10 @@ function columnOf(kind: ColumnKind, cells: readonly Cell[]): Column {
   });
 }
 
-/** Codes of a byte: there are no more values than rows. */
 function codesOf(cells: readonly Cell[], values: ArrayLike<Cell>): Codes {
   const codes = new Map<Cell, number>();
   for (let code = 0; code < values.length; code += 1) codes.set(values[code] ?? null, code);
-  const ofRows = new Uint8Array(cells.length);
+  const ofRows = codes.size < 256 ? new Uint8Array(cells.length) : new Uint16Array(cells.length);
   for (let row = 0; row < cells.length; row += 1)
     ofRows[row] = codes.get(cells[row] ?? null) ?? values.length;
   return ofRows;
