@@ -133,10 +133,23 @@ function compareRows(
   segments: readonly SegmentReport[],
 ): string | null {
   const indexed = database.prepare<[], number>('SELECT sequence FROM episodes').pluck().all();
-  const extra = indexed.filter((sequence) => !sequences.has(sequence)).length;
-  const missing = sequences.size - (indexed.length - extra);
-  if (extra > 0 || missing > 0) {
-    return `it lacks ${missing} episodes that the segments hold, and has ${extra} that they do not`;
+  const known = new Set(indexed);
+  const differences = [
+    {
+      what: 'it lacks',
+      which: 'that the segments hold',
+      sequences: [...sequences].filter((one) => !known.has(one)),
+    },
+    {
+      what: 'it has',
+      which: 'that the segments do not hold',
+      sequences: indexed.filter((one) => !sequences.has(one)),
+    },
+  ].filter((difference) => difference.sequences.length > 0);
+  if (differences.length > 0) {
+    return differences
+      .map(({ what, which, sequences: listed }) => `${what} ${describeEpisodes(listed)} ${which}`)
+      .join(', and ');
   }
   const seen = database
     .prepare<[], number>('SELECT coalesce(sum(indexed_bytes), 0) FROM segments')
@@ -144,6 +157,17 @@ function compareRows(
     .get();
   const bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
   return seen === bytes ? findBlockProblem(database) : `it has seen ${String(seen)} bytes of ${bytes}`;
+}
+
+/** Episodes that are named one by one. */
+const NAMED = 5;
+
+/** `e7`, or `12 episodes (e1, e2, e3, e4, e5, …)`. */
+function describeEpisodes(sequences: readonly number[]): string {
+  const named = sequences.slice(0, NAMED).map((sequence) => `e${sequence}`);
+  if (sequences.length === 1) return named.join('');
+  if (sequences.length > NAMED) named.push('…');
+  return `${sequences.length} episodes (${named.join(', ')})`;
 }
 
 /** Beside the old index, then in its place: a crash leaves one or the other. */
