@@ -45,12 +45,12 @@ export interface FsckOptions {
 /**
  * Checks every record of a run against its checksum, and the index against the segments; with `repair`, makes a new index
  * when the old one is wrong and cuts off a torn last record. Segments are otherwise never changed. Takes the run's lock:
- * throws `run-locked` while it is live.
+ * throws `run-locked` while it is live. Without `repair` it can look at a read-only file system too.
  */
 export function checkRun(paths: RunPaths, options: FsckOptions): FsckReport {
-  const lock = lockRun(paths);
+  const lock = options.repair ? lockRun(paths) : lockToLook(paths);
   try {
-    settle(paths);
+    if (lock !== null) settle(paths);
     const sequences = new Set<number>();
     const segments = segmentNumbers(paths.segments).map((number) => checkSegment(paths, number, sequences));
     for (const sequence of archivedSequences(paths.segments)) sequences.add(sequence);
@@ -64,7 +64,17 @@ export function checkRun(paths: RunPaths, options: FsckOptions): FsckReport {
   } catch (thrown) {
     throw storeError(thrown, 'check the run', paths.root);
   } finally {
-    lock.release();
+    lock?.release();
+  }
+}
+
+/** As `lockRun`; null where nothing can be written: nobody else writes there either. */
+function lockToLook(paths: RunPaths): ReturnType<typeof lockRun> | null {
+  try {
+    return lockRun(paths);
+  } catch (thrown) {
+    if (thrown instanceof LabError && thrown.code === 'run-unwritable') return null;
+    throw thrown;
   }
 }
 
