@@ -75,7 +75,9 @@ function formatIdle({ trainer, samplers }: IdleShares, iterations: number): stri
 function newestRows(run: FoundRun): IterationMetrics[] {
   const reader = openRunReader(run.paths);
   try {
-    return reader.iterations().slice(-NEWEST - 1);
+    // Twice as many numbers: a resumed run has left some of them to an earlier attempt.
+    const rows = reader.iterations(Math.max(0, reader.lastIteration() - 2 * (NEWEST + 1)));
+    return (rows.length > NEWEST ? rows : reader.iterations()).slice(-NEWEST - 1);
   } finally {
     reader.close();
   }

@@ -126,7 +126,7 @@ export class Run {
     this.#evaluation = new EvaluationKeeper(this.#dispatcher, this.#progress, this.#journal);
     this.#intake = new EpisodeIntake(store, {
       onStored: (episodes) => this.#stored(episodes),
-      onFailed: (error) => this.#life.stall('store-failed', 'run', error.message),
+      onFailed: (error) => this.#life.stall('store-failed', 'run', errorWithHint(error)),
     });
     this.#trainer = this.#createTrainer(options.knobChanges);
     this.#knobs = new KnobKeeper({

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { LabError, systemErrorCode } from '../domain/error.ts';
 import { migrate, schemaVersion } from './migrations.ts';
-import { storeError } from './store-error.ts';
+import { repairCommand, storeError } from './store-error.ts';
 
 /** How long to wait for another process's lock, in ms. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -73,6 +73,6 @@ function openCopy(path: string): Database.Database {
 function noIndex(path: string): LabError {
   return new LabError('store-failed', {
     message: `${path} is missing or empty`,
-    hint: 'resume the run, or rebuild its index from the segments with: agentrl-lab fsck',
+    hint: `resume the run, or rebuild its index from the segments with: ${repairCommand(path)}`,
   });
 }

@@ -187,7 +187,7 @@ export function rowToEpisode(row: Readonly<Record<string, unknown>>): EpisodeSum
   } catch (thrown) {
     throw new LabError('store-failed', {
       message: `the index holds an episode that cannot be read (e${String(row['sequence'])}): ${reasonText(thrown)}`,
-      hint: 'rebuild the index from the segments with: agentrl-lab fsck',
+      hint: 'rebuild the index from the segments with: agentrl-lab fsck --repair',
       cause: thrown,
     });
   }

@@ -149,8 +149,13 @@ const READERS = {
   },
 } as const;
 
+/** Of stages and tools, which take less than days. */
+const SHORT_TIMES = ['>2s', ':50ms..2s', '<20ms'] as const;
+
 function examplesOf(field: NumberField): string {
-  const examples = READERS[unitOf(field)].examples.map((example) => field + example);
+  const unit = unitOf(field);
+  const suffixes = unit === 'duration' && field !== 'age' ? SHORT_TIMES : READERS[unit].examples;
+  const examples = suffixes.map((example) => field + example);
   return `e.g. ${examples[0]}, ${examples[1]} or ${examples[2]}`;
 }
 
@@ -178,6 +183,8 @@ function episodeNumber(text: string): number {
 const DURATION_UNITS = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;
 
 function durationMs(text: string): number {
+  // The only length that is the same in every unit.
+  if (text === '0') return 0;
   const found = /^(?<amount>.*?)(?<unit>d|h|m|s|ms)$/u.exec(text.toLowerCase());
   const unit = keysOf(DURATION_UNITS).find((name) => name === found?.groups?.['unit']);
   return unit === undefined

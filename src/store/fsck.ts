@@ -45,12 +45,12 @@ export interface FsckOptions {
 /**
  * Checks every record of a run against its checksum, and the index against the segments; with `repair`, makes a new index
  * when the old one is wrong and cuts off a torn last record. Segments are otherwise never changed. Takes the run's lock:
- * throws `run-locked` while it is live.
+ * throws `run-locked` while it is live. Without `repair` it can look at a read-only file system too.
  */
 export function checkRun(paths: RunPaths, options: FsckOptions): FsckReport {
-  const lock = lockRun(paths);
+  const lock = options.repair ? lockRun(paths) : lockToLook(paths);
   try {
-    settle(paths);
+    if (lock !== null) settle(paths);
     const sequences = new Set<number>();
     const segments = segmentNumbers(paths.segments).map((number) => checkSegment(paths, number, sequences));
     for (const sequence of archivedSequences(paths.segments)) sequences.add(sequence);
@@ -64,7 +64,17 @@ export function checkRun(paths: RunPaths, options: FsckOptions): FsckReport {
   } catch (thrown) {
     throw storeError(thrown, 'check the run', paths.root);
   } finally {
-    lock.release();
+    lock?.release();
+  }
+}
+
+/** As `lockRun`; null where nothing can be written: nobody else writes there either. */
+function lockToLook(paths: RunPaths): ReturnType<typeof lockRun> | null {
+  try {
+    return lockRun(paths);
+  } catch (thrown) {
+    if (thrown instanceof LabError && thrown.code === 'run-unwritable') return null;
+    throw thrown;
   }
 }
 
@@ -135,10 +145,23 @@ function compareRows(
   segments: readonly SegmentReport[],
 ): string | null {
   const indexed = database.prepare<[], number>('SELECT sequence FROM episodes').pluck().all();
-  const extra = indexed.filter((sequence) => !sequences.has(sequence)).length;
-  const missing = sequences.size - (indexed.length - extra);
-  if (extra > 0 || missing > 0) {
-    return `it lacks ${missing} episodes that the segments hold, and has ${extra} that they do not`;
+  const known = new Set(indexed);
+  const differences = [
+    {
+      what: 'it lacks',
+      which: 'that the segments hold',
+      sequences: [...sequences].filter((one) => !known.has(one)),
+    },
+    {
+      what: 'it has',
+      which: 'that the segments do not hold',
+      sequences: indexed.filter((one) => !sequences.has(one)),
+    },
+  ].filter((difference) => difference.sequences.length > 0);
+  if (differences.length > 0) {
+    return differences
+      .map(({ what, which, sequences: listed }) => `${what} ${describeEpisodes(listed)} ${which}`)
+      .join(', and ');
   }
   const seen = database
     .prepare<[], number>('SELECT coalesce(sum(indexed_bytes), 0) FROM segments')
@@ -146,6 +169,17 @@ function compareRows(
     .get();
   const bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
   return seen === bytes ? findBlockProblem(database) : `it has seen ${String(seen)} bytes of ${bytes}`;
+}
+
+/** Episodes that are named one by one. */
+const NAMED = 5;
+
+/** `e7`, or `12 episodes (e1, e2, e3, e4, e5, …)`. */
+function describeEpisodes(sequences: readonly number[]): string {
+  const named = sequences.slice(0, NAMED).map((sequence) => `e${sequence}`);
+  if (sequences.length === 1) return named.join('');
+  if (sequences.length > NAMED) named.push('…');
+  return `${sequences.length} episodes (${named.join(', ')})`;
 }
 
 /** Beside the old index, then in its place: a crash leaves one or the other. */

@@ -288,7 +288,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 function corrupt(id: string, what: string, cause?: unknown): LabError {
   return new LabError('segment-corrupt', {
     message: `episode ${id} cannot be read: ${what}`,
-    hint: 'see what is lost, and rebuild the index of the rest, with: agentrl-lab fsck',
+    hint: 'see what is lost with: agentrl-lab fsck, and rebuild the index of the rest with: agentrl-lab fsck --repair',
     cause,
   });
 }

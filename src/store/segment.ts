@@ -375,7 +375,7 @@ function checksum(prefix: Uint8Array, head: Uint8Array, body: Uint8Array): numbe
 function corrupt(what: string, cause?: unknown): LabError {
   return new LabError('segment-corrupt', {
     message: `segment is damaged: ${what}`,
-    hint: 'see what is lost, and rebuild the index of the rest, with: agentrl-lab fsck',
+    hint: 'see what is lost with: agentrl-lab fsck, and rebuild the index of the rest with: agentrl-lab fsck --repair',
     cause,
   });
 }

@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path';
 import { z } from 'zod';
 import { errorText, LabError, systemErrorCode } from '../domain/error.ts';
 
@@ -17,6 +18,11 @@ export function reasonText(thrown: unknown): string {
 export function isDamagedDatabase(thrown: unknown): boolean {
   const code = systemErrorCode(thrown) ?? '';
   return code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB' || code === 'SQLITE_IOERR_SHORT_READ';
+}
+
+/** The command that rebuilds an index, of the run whose directory the database is in. */
+export function repairCommand(database: string): string {
+  return `agentrl-lab fsck ${basename(dirname(database))} --repair`;
 }
 
 /**
@@ -44,7 +50,7 @@ export function storeError(thrown: unknown, deed: Deed, path: string): LabError 
   return new LabError('store-failed', {
     message,
     hint: isDamagedDatabase(thrown)
-      ? 'rebuild the index from the segments with: agentrl-lab fsck'
+      ? `rebuild the index from the segments with: ${repairCommand(path)}`
       : 'if it happens again, check the run directory with: agentrl-lab fsck',
     cause: thrown,
   });

@@ -36,6 +36,14 @@ describe('reading', () => {
     ['age<10m', { kind: 'compare', field: 'age', comparison: '<', value: 600_000 }],
     ['age:90s..1.5h', { kind: 'range', field: 'age', from: 90_000, to: 5_400_000 }],
     ['age>3D', { kind: 'compare', field: 'age', comparison: '>', value: 259_200_000 }],
+    ['stage.step>2s', { kind: 'compare', field: 'stage.step', comparison: '>', value: 2000 }],
+    ['stage.reset:0', { kind: 'numbers', field: 'stage.reset', values: [0] }],
+    [
+      'tool.Save-as.v2.failed>3',
+      { kind: 'compare', field: 'tool.Save-as.v2.failed', comparison: '>', value: 3 },
+    ],
+    ['TOOL.open.MS<20ms', { kind: 'compare', field: 'tool.open.ms', comparison: '<', value: 20 }],
+    ['detail:"no space",Timeout', { kind: 'choice', field: 'detail', values: ['no space', 'Timeout'] }],
     ['age:250ms', { kind: 'numbers', field: 'age', values: [250] }],
     [
       'started>2026-11-30T14:05',
@@ -108,6 +116,8 @@ describe('refusing', () => {
     ['started>2026-13-45', 9, 'started takes a day or a time'],
     ['part.>1', 1, 'unknown field "part."'],
     ['tool.fail>1', 1, 'did you mean tool.failed'],
+    ['stage.step>2', 12, 'stage.step takes a length of time, got "2"'],
+    ['tool.open.fails>1', 1, 'unknown field "tool.open.fails"'],
     ['@', 1, 'no filter is saved as ""'],
     ['@nothing', 1, 'no filter is saved as "nothing"'],
     ['steps:5..2', 7, 'did you mean steps:2..5?'],

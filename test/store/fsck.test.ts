@@ -46,7 +46,7 @@ it.each<[string, RegExp, () => void]>([
   ['no database', /^it cannot be opened/u, () => writeFileSync(paths.database, 'nonsense '.repeat(999))],
   [
     'short of a row',
-    /^it lacks 1 episodes that the segments hold, and has 0 that they do not$/u,
+    /^it lacks e5 that the segments hold$/u,
     () => {
       const database = new Database(paths.database);
       database.exec('DELETE FROM episodes WHERE sequence = 5');
@@ -71,12 +71,23 @@ it('says where a segment is damaged, and rebuilds the rest', () => {
   writeFileSync(file, bytes);
   const report = checkRun(paths, { repair: true });
   expect(report).toMatchObject({ episodes: 19, rebuilt: true });
-  expect(report.indexProblem).toBe('it lacks 0 episodes that the segments hold, and has 1 that they do not');
+  expect(report.indexProblem).toMatch(/^it has e\d that the segments do not hold$/u);
   const [damage, ...more] = report.segments[0]?.damage ?? [];
   expect(more).toEqual([]);
   expect(damage?.offset).toBeLessThan(bytes.byteLength / 2);
   expect(count()).toBe(19);
   expect(readFileSync(file).equals(bytes)).toBe(true);
+});
+
+it('names the first of the episodes in which index and segments differ', () => {
+  const database = new Database(paths.database);
+  database.exec(
+    'DELETE FROM episodes WHERE sequence < 8; UPDATE episodes SET sequence = 99 WHERE sequence = 20',
+  );
+  database.close();
+  expect(checkRun(paths, { repair: false }).indexProblem).toBe(
+    'it lacks 8 episodes (e1, e2, e3, e4, e5, …) that the segments hold, and it has e99 that the segments do not hold',
+  );
 });
 
 it('refuses a live run, and an index of a newer lab', () => {

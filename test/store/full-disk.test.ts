@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemErrorCode } from '../../src/domain/error.ts';
 import { parseFilter } from '../../src/store/filter.ts';
+import { checkRun } from '../../src/store/fsck.ts';
 import { openRunStore, type RunStore } from '../../src/store/index-writer.ts';
 import { openRunReader } from '../../src/store/queries.ts';
 import {
@@ -121,6 +122,11 @@ describe.skipIf(!mountable)('on a file system of 6 MiB', () => {
     });
     expect(() => openRunStore(paths)).toThrow(unwritable);
     expect(() => lockRun(paths)).toThrow(unwritable);
+    expect(checkRun(paths, { repair: false, text: false })).toMatchObject({
+      episodes: 2,
+      indexProblem: null,
+    });
+    expect(() => checkRun(paths, { repair: true })).toThrow(unwritable);
     expect(() => writeManifest(paths, manifestOf('run'))).toThrow(unwritable);
     expect(() => createRunDirectory(runPaths(mount, 'other'))).toThrow(unwritable);
   });

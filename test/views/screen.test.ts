@@ -317,7 +317,7 @@ describe('keys of the overview', () => {
     fake.status = { ...fake.status, alerts: [{ name, since: Date.now(), message, filter }] };
     await until(() => session.keyContext.eventEpisodes);
     await until(() => screen().some((line) => line.includes('alert stuck')));
-    expect(screen()[2]).toBe(` ! alert stuck: ${message}; o: episodes`);
+    expect(screen()[2]).toBe(` ! o: episodes; alert stuck: ${message}`);
     press('o');
     expect(session.list.view.filterText).toBe(filter);
     // That it is over is news, but `o` goes on to what began.

@@ -181,7 +181,8 @@ function childrenLine(
   if (run.storeError !== null) return trouble(`no history: ${untrusted(run.storeError)}`);
   const rolledBack = newRollBack(run);
   if (rolledBack !== null) return trouble(rolledBack);
-  const [alert, ...others] = run.status.alerts;
+  // What has held for long is known: the newest is news.
+  const [alert, ...others] = run.status.alerts.toSorted((left, right) => right.since - left.since);
   if (alert !== undefined) return trouble(alertText(alert, others.length));
   return { line: joinFitting(wellPieces(run, run.status), '   ', width), loud: false };
 }
@@ -245,10 +246,10 @@ function newRollBack({ alarms, iterations, now }: RunSnapshot): string | null {
   return `${key}${untrusted(event.message)}`;
 }
 
-/** The alert that holds, and how many beside it. */
+/** An alert that holds, and how many beside it. */
 function alertText({ name, message }: RunStatus['alerts'][number], others: number): string {
   const more = others === 0 ? '' : ` (and ${others} more)`;
-  return `alert ${untrusted(name)}${more}: ${untrusted(message)}; ${KEYMAP.eventEpisodes.keys[0]}: episodes`;
+  return `${KEYMAP.eventEpisodes.keys[0]}: episodes; alert ${untrusted(name)}${more}: ${untrusted(message)}`;
 }
 
 function slotsText(children: readonly ChildStatus[]): string {

@@ -35,6 +35,18 @@ describe('the header', () => {
     expect(third(null, 2700)).toContain('7,000   disk 1.40 GiB full in 45 min   memory');
   });
 
+  it('calls the newest alert out that holds, and says how many there are beside it', () => {
+    const alert = { name: 'stuck', since: START, message: '4 of 9 match', filter: '' };
+    const alerts = [alert, { ...alert, name: 'slow', since: START + 1, message: 'too slow' }];
+    expect(header({ status: statusOf({ alerts }) })[2]).toBe(
+      ' ! o: episodes; alert slow (and 1 more): too slow',
+    );
+    expect(header({ status: statusOf({ alerts: [alert] }) })[2]).toContain('alert stuck: 4 of 9 match');
+    // A child in trouble comes first.
+    const children = [childOf({ state: 'restarting', restarts: 1 })];
+    expect(header({ status: statusOf({ alerts, children }) })[2]).toContain('restarting');
+  });
+
   it('keeps what matters most at 80 and at 40 columns', () => {
     expect(header({}, 80)).toMatchInlineSnapshot(`
       [
