@@ -60,6 +60,9 @@ export type MainScreen =
   | 'runs'
   | 'compare';
 
+/** Ms after which a long episode can be opened without waiting for the thread that reads it. */
+const WARM_AFTER_MS = 1500;
+
 /** The screens with the episode list. */
 const LISTING: ReadonlySet<MainScreen> = new Set(['overview', 'episodes']);
 
@@ -119,6 +122,7 @@ export class Session {
   /** Set when the user has asked to leave. */
   quitting = false;
   #remember: Remember | null = null;
+  #isClosed = false;
   #toast: Toast | null = null;
   #toastTimer: NodeJS.Timeout | null = null;
   #version = 0;
@@ -272,6 +276,8 @@ export class Session {
     this.showsFacets = true;
     this.#remember = new Remember(this, runId);
     this.#remember.restore();
+    // Not at once: the run is to be on the screen first.
+    setTimeout(() => this.#isClosed || this.reading.warm(), WARM_AFTER_MS).unref();
     run.subscribe(() => this.#refresh());
     run.start();
     this.changed();
@@ -325,6 +331,7 @@ export class Session {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#remember?.leave();
     if (this.#toastTimer !== null) clearTimeout(this.#toastTimer);
     this.knobs?.drop();

@@ -12,6 +12,7 @@ export type { RunFigures } from './reading-desk.ts';
 
 /** Who answers. */
 interface Desk {
+  warm(): void;
   ask(question: ReadingQuestion): Promise<ReadingAnswer>;
   close(): Promise<void>;
 }
@@ -25,6 +26,11 @@ export class Reading {
 
   constructor() {
     this.#desk = openDesk();
+  }
+
+  /** Makes ready for a question that nobody should wait for. */
+  warm(): void {
+    this.#desk.warm();
   }
 
   /** The page of an episode that has a step, from 0, and what the episode's record says of it. */
@@ -80,6 +86,7 @@ function openDesk(): Desk {
   }
   const desk = new ReadingDesk();
   return {
+    warm: () => undefined,
     ask: async (question) => await Promise.resolve(desk.answer(question)),
     close: async () => await Promise.resolve(desk.close()),
   };
