@@ -122,7 +122,6 @@ export class Session {
   /** Set when the user has asked to leave. */
   quitting = false;
   #remember: Remember | null = null;
-  #isClosed = false;
   #toast: Toast | null = null;
   #toastTimer: NodeJS.Timeout | null = null;
   #version = 0;
@@ -277,7 +276,7 @@ export class Session {
     this.#remember = new Remember(this, runId);
     this.#remember.restore();
     // Not at once: the run is to be on the screen first.
-    setTimeout(() => this.#isClosed || this.reading.warm(), WARM_AFTER_MS).unref();
+    setTimeout(() => this.reading.warm(), WARM_AFTER_MS).unref();
     run.subscribe(() => this.#refresh());
     run.start();
     this.changed();
@@ -331,7 +330,6 @@ export class Session {
   }
 
   close(): void {
-    this.#isClosed = true;
     this.#remember?.leave();
     if (this.#toastTimer !== null) clearTimeout(this.#toastTimer);
     this.knobs?.drop();
@@ -347,6 +345,11 @@ export class Session {
     if (this.screen === 'replay') this.replay?.move(1);
     this.changed();
     return this.replay?.position !== before;
+  }
+
+  /** Remembers how the open run is looked at: the program is about to end. */
+  keepView(): void {
+    this.#remember?.leave();
   }
 
   /** The screens from which this one was come to, and itself, the newest last. */

@@ -40,7 +40,9 @@ export async function showInTerminal(session: Session, look: Look): Promise<void
     }
     process.stdin.setRawMode(false);
   }
-  if (typeof signal === 'string') process.kill(process.pid, signal);
+  if (typeof signal !== 'string') return;
+  session.keepView();
+  process.kill(process.pid, signal);
 }
 
 /** Waits for the user, a signal or an error to end the app. */
