@@ -199,7 +199,9 @@ export class EpisodeList {
   #restart(change: Partial<EpisodeListView>): void {
     this.#forget();
     // The rows of before must not stand under the new filter until it is answered.
-    const isSearching = this.#order !== null || this.#view.isSearching;
+    const { filterText, failure } = { ...this.#view, ...change };
+    const isFiltered = filterText !== '' || failure !== null;
+    const isSearching = this.#order !== null || this.#view.isSearching || isFiltered;
     const empty = { rows: [], total: 0, fresh: 0, top: 0, selected: 0, isSearching, error: null };
     this.#view = { ...this.#view, ...change, ...empty, following: true };
     this.#order = null;

@@ -4,7 +4,7 @@ import type { Handler } from './handler.ts';
 import { ReplayCursor } from './replay-cursor.ts';
 import type { REPLAY_KEYS } from './replay-keys.ts';
 import type { Session } from './session.ts';
-import { LONG_STEPS, PagedEpisode } from './step-source.ts';
+import { LONG_STEPS, PagedEpisode, type StepSource } from './step-source.ts';
 import { problemText } from './toast.ts';
 
 /** What the keys of the replay do. */
@@ -92,7 +92,8 @@ export function showEpisode(session: Session, id: string): void {
     // The user has gone elsewhere meanwhile.
     if (session.run !== run || session.screen !== screen) return null;
     const onChange = (): void => session.changed();
-    session.replay = new ReplayCursor(new PagedEpisode({ reading, paths, onChange }, first));
+    const isShown = (source: StepSource): boolean => session.replay?.steps === source;
+    session.replay = new ReplayCursor(new PagedEpisode({ reading, paths, onChange, isShown }, first));
     session.goTo('replay');
     return null;
   });

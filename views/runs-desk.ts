@@ -54,7 +54,8 @@ export class RunsDesk {
   async #read(runs: readonly RunListing[]): Promise<void> {
     for (const run of runs) {
       const { id, manifest, live, paths } = run;
-      if (manifest === null) continue;
+      // One that is being started has nothing to read yet.
+      if (manifest === null || manifest.state === 'starting') continue;
       const state = `${manifest.state} ${manifest.attempt} ${live}`;
       // Of one that has ended nothing changes any more.
       if (!live && this.#readIn.get(id) === state) continue;

@@ -73,6 +73,9 @@ export type MainScreen =
   | 'runs'
   | 'compare';
 
+/** Ms after which a long episode can be opened without waiting for the thread that reads it. */
+const WARM_AFTER_MS = 1500;
+
 /** The screens with the episode list. */
 const LISTING: ReadonlySet<MainScreen> = new Set(['overview', 'episodes']);
 
@@ -303,6 +306,8 @@ export class Session {
     this.showsFacets = true;
     this.#remember = new Remember(this, runId);
     this.#remember.restore();
+    // Not at once: the run is to be on the screen first.
+    setTimeout(() => this.reading.warm(), WARM_AFTER_MS).unref();
     run.subscribe(() => this.#refresh());
     run.start();
     this.changed();
@@ -371,6 +376,11 @@ export class Session {
     if (this.screen === 'replay') this.replay?.move(1);
     this.changed();
     return this.replay?.position !== before;
+  }
+
+  /** Remembers how the open run is looked at: the program is about to end. */
+  keepView(): void {
+    this.#remember?.leave();
   }
 
   /** The screens from which this one was come to, and itself, the newest last. */

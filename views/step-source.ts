@@ -129,7 +129,12 @@ export class PagedEpisode implements StepSource {
 
   /** `first` is the page that was read to open it. `onChange` is called when more is there. */
   constructor(
-    from: { readonly reading: PageReading; readonly paths: RunPaths; readonly onChange: () => void },
+    from: {
+      readonly reading: PageReading;
+      readonly paths: RunPaths;
+      readonly onChange: () => void;
+      readonly isShown: (source: StepSource) => boolean;
+    },
     { summary, page }: { readonly summary: EpisodeSummary; readonly page: StepPage },
   ) {
     this.#reading = from.reading;
@@ -138,7 +143,7 @@ export class PagedEpisode implements StepSource {
     this.summary = summary;
     this.#pages.set(0, page);
     this.#ask(async () => {
-      this.#figures = await this.#reading.figures(this.#paths, summary.id);
+      this.#figures = await this.#reading.figures(this.#paths, summary.id, () => from.isShown(this));
     });
   }
 

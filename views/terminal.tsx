@@ -44,7 +44,9 @@ export async function showInTerminal(session: Session, look: Look, hasMouse = fa
     if (hasMouse) process.stdout.write(MOUSE_OFF);
     process.stdin.setRawMode(false);
   }
-  if (typeof signal === 'string') process.kill(process.pid, signal);
+  if (typeof signal !== 'string') return;
+  session.keepView();
+  process.kill(process.pid, signal);
 }
 
 /** Waits for the user, a signal or an error to end the app. */

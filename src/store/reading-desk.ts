@@ -38,11 +38,14 @@ export type ReadingQuestion = { readonly paths: RunPaths } & (
 /** Its answer, with the kind of the question. */
 export type ReadingAnswer =
   | { readonly kind: 'page'; readonly summary: EpisodeSummary; readonly page: StepPage }
-  | { readonly kind: 'figures'; readonly figures: StepFigures }
+  /** Null while there are more steps to read: to be asked again. */
+  | { readonly kind: 'figures'; readonly figures: StepFigures | null }
   | { readonly kind: 'find'; readonly step: number | null }
   | { readonly kind: 'run'; readonly run: RunFigures }
   | { readonly kind: 'iterations'; readonly iterations: readonly IterationMetrics[] };
 
+/** Steps that are read in one answer, in some 50 ms: pages that are wanted meanwhile come in between. */
+const STEPS_AT_ONCE = 10_000;
 /** Values of a sparkline. */
 const SHOWN = 64;
 
@@ -59,7 +62,7 @@ export class ReadingDesk {
         return { kind: 'page', summary: episode.summary, page: episode.page(question.step) };
       }
       case 'figures':
-        return { kind: 'figures', figures: this.#long(question).figures() };
+        return { kind: 'figures', figures: this.#long(question).figures(STEPS_AT_ONCE) };
       case 'find': {
         const { text, from, direction } = question;
         return { kind: 'find', step: this.#long(question).find(text, from, direction) };

@@ -12,6 +12,7 @@ export type { RunFigures } from './reading-desk.ts';
 
 /** Who answers. */
 interface Desk {
+  warm(): void;
   ask(question: ReadingQuestion): Promise<ReadingAnswer>;
   close(): Promise<void>;
 }
@@ -22,9 +23,15 @@ interface Desk {
  */
 export class Reading {
   readonly #desk: Desk;
+  #isClosed = false;
 
   constructor() {
     this.#desk = openDesk();
+  }
+
+  /** Makes ready for a question that nobody should wait for. */
+  warm(): void {
+    if (!this.#isClosed) this.#desk.warm();
   }
 
   /** The page of an episode that has a step, from 0, and what the episode's record says of it. */
@@ -33,14 +40,17 @@ export class Reading {
     id: string,
     step: number,
   ): Promise<{ readonly summary: EpisodeSummary; readonly page: StepPage }> {
-    const answer = await this.#desk.ask({ kind: 'page', paths, id, step });
+    const answer = await this.#ask({ kind: 'page', paths, id, step });
     return answer.kind === 'page' ? answer : unexpected(answer);
   }
 
-  /** Figures of all steps of an episode. */
-  async figures(paths: RunPaths, id: string): Promise<StepFigures> {
-    const answer = await this.#desk.ask({ kind: 'figures', paths, id });
-    return answer.kind === 'figures' ? answer.figures : unexpected(answer);
+  /** Figures of all steps of an episode, read bit by bit; null when they were not wanted any more before all was read. */
+  async figures(paths: RunPaths, id: string, isWanted: () => boolean): Promise<StepFigures | null> {
+    for (;;) {
+      const answer = await this.#ask({ kind: 'figures', paths, id });
+      if (answer.kind !== 'figures') return unexpected(answer);
+      if (answer.figures !== null || !isWanted()) return answer.figures;
+    }
   }
 
   /** The next step of an episode with a text (`LongEpisode.find`). */
@@ -49,24 +59,32 @@ export class Reading {
     id: string,
     wanted: { readonly text: string; readonly from: number; readonly direction: 1 | -1 },
   ): Promise<number | null> {
-    const answer = await this.#desk.ask({ kind: 'find', paths, id, ...wanted });
+    const answer = await this.#ask({ kind: 'find', paths, id, ...wanted });
     return answer.kind === 'find' ? answer.step : unexpected(answer);
   }
 
   async run(paths: RunPaths): Promise<RunFigures> {
-    const answer = await this.#desk.ask({ kind: 'run', paths });
+    const answer = await this.#ask({ kind: 'run', paths });
     return answer.kind === 'run' ? answer.run : unexpected(answer);
   }
 
   /** Metrics of all iterations of a run, ascending. */
   async iterations(paths: RunPaths): Promise<readonly IterationMetrics[]> {
-    const answer = await this.#desk.ask({ kind: 'iterations', paths });
+    const answer = await this.#ask({ kind: 'iterations', paths });
     return answer.kind === 'iterations' ? answer.iterations : unexpected(answer);
   }
 
-  /** Ends it once it has answered what it was asked. */
+  /** Ends it once it has answered what it was asked; what is asked from now on is refused. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#desk.close();
+  }
+
+  async #ask(question: ReadingQuestion): Promise<ReadingAnswer> {
+    // A question would start the thread again, and nobody would end it.
+    if (this.#isClosed)
+      throw new LabError('store-failed', { message: 'the screen that reads has been left' });
+    return await this.#desk.ask(question);
   }
 }
 
@@ -80,6 +98,7 @@ function openDesk(): Desk {
   }
   const desk = new ReadingDesk();
   return {
+    warm: () => undefined,
     ask: async (question) => await Promise.resolve(desk.answer(question)),
     close: async () => await Promise.resolve(desk.close()),
   };

@@ -32,6 +32,11 @@ export class SearchThread<Asked = Question, Answered = Answer> {
     this.#entry = entry;
   }
 
+  /** Starts the thread, if it is not there yet: the first question then does not wait for that. */
+  warm(): void {
+    this.#started();
+  }
+
   async ask(question: Asked): Promise<Answered> {
     const worker = this.#started();
     return await new Promise((resolve, reject) => {

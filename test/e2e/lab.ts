@@ -100,6 +100,12 @@ export class Lab {
     if (problems.length > 0) throw new Error(problems.join('\n'));
   }
 
+  /** Makes the runs be opened as if nobody had looked at them before. */
+  forgetViews(): void {
+    for (const { paths } of listRuns(this.runsDirectory))
+      rmSync(join(paths.root, 'view.json'), { force: true });
+  }
+
   /** Stops what still runs and removes everything. */
   async remove(): Promise<void> {
     for (const { id, live } of listRuns(this.runsDirectory)) {

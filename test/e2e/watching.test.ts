@@ -20,7 +20,10 @@ describe.each(SIZES)('watching a run on $columns x $rows', (size) => {
     await terminal.until('a few iterations are done', (screen) => iterationOn(screen) >= 3);
   });
   // No scene may leave a mark that the next one trips over, and no frame may be wide or cleared.
-  afterEach(async () => await lab.closeTerminals());
+  afterEach(async () => {
+    await lab.closeTerminals();
+    lab.forgetViews();
+  });
 
   it('the charts move, by small changes of the screen', async () => {
     const before = terminal.rows;

@@ -80,8 +80,14 @@ describe('a long episode', () => {
 
   it('has the figures that the steps have', () => {
     const body = longBody();
-    const figures = episodeOf(body).figures();
-    expect(figures).toEqual(figuresOf({ behaviours: [] }, body.steps));
+    const figures = figuresOf({ behaviours: [] }, body.steps);
+    const episode = episodeOf(body);
+    expect(episode.figures()).toEqual(figures);
+    expect(episode.figures()).toEqual(figures);
+    const bitByBit = episodeOf(body);
+    expect(bitByBit.figures(STEPS - 1)).toBeNull();
+    expect(bitByBit.find('line 500 ', 0, 1)).toBe(498);
+    expect(bitByBit.figures(1)).toEqual(figures);
     expect([nextMarked(figures, ['paid'], 0, 1), nextMarked(figures, ['paid'], 60, -1)]).toEqual([50, 50]);
     expect(nextMarked(figures, ['toolError'], 0, 1)).toBe(4);
     expect(nextMarked(figures, ['toolError'], 4, -1)).toBeNull();
@@ -182,10 +188,11 @@ describe('reading beside the drawing', () => {
     store.close();
     const reading = new Reading();
     expect((await reading.page(paths, 'e1', 0)).summary.steps).toBe(STEPS);
-    expect((await reading.figures(paths, 'e1')).values).toHaveLength(STEPS);
+    expect((await reading.figures(paths, 'e1', () => true))?.values).toHaveLength(STEPS);
     expect(await reading.find(paths, 'e1', { text: 'line 500 ', from: 0, direction: 1 })).toBe(498);
     await expect(reading.page(paths, 'e2', 0)).rejects.toMatchObject({ code: 'episode-not-found' });
     await reading.close();
+    await expect(reading.run(paths)).rejects.toMatchObject({ code: 'store-failed' });
     const reader = openRunReader(paths);
     expect(reader.summary('e1').id).toBe('e1');
     expect(() => reader.summary('x')).toThrow(expect.objectContaining({ code: 'episode-not-found' }));

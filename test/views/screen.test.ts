@@ -625,7 +625,7 @@ describe('the list of runs', () => {
     });
     session.showRuns();
     press('enter');
-    expect(screen()[3]).toContain('starting the demo run');
+    expect(screen()[3]).toContain('starting a run');
     await until(() => session.toast !== null);
     expect(screen().join('\n')).toContain('! no space left');
     expect(session.starting).toBe(false);

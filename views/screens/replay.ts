@@ -13,7 +13,7 @@ import type { Toast } from '../toast.ts';
 import { outcome, outcomeTone } from '../widgets/episode-table.ts';
 import { drawFooter, drawMessageRow } from '../widgets/footer.ts';
 import { drawInputLine, type LineInput } from '../widgets/input-line.ts';
-import { scaleOfValues, sparkline } from '../widgets/sparkline.ts';
+import { sparkline, thinCurve } from '../widgets/sparkline.ts';
 import { signed, stepFigures } from '../widgets/step-detail.ts';
 
 /** Everything the replay shows. */
@@ -119,11 +119,16 @@ function drawCurves({ steps, position }: ReplayCursor, width: number, look: Look
     const text = problem === null ? 'reading all steps' : `! ${untrusted(problem)}`;
     return [fitLine([seg(text, problem === null ? 'dim' : 'bad')], width, look), []];
   }
-  const curve = (name: string, values: Float32Array, tone: 'first' | 'second'): Line => {
-    const scale = scaleOfValues(values);
+  const curve = (name: string, all: Float32Array, tone: 'first' | 'second'): Line => {
+    const { values, scale } = thinCurve(all);
     const range = ` ${formatNumber(scale.low)}..${formatNumber(scale.high)}`;
     const room = width - CURVE_LABEL - range.length;
-    const drawn = sparkline(values, scale, { width: room, tone, cursor: position }, look);
+    const drawn = sparkline(
+      values,
+      scale,
+      { width: room, tone, cursor: (position * values.length) / Math.max(1, all.length) },
+      look,
+    );
     return fitLine([seg(name.padEnd(CURVE_LABEL), 'dim'), ...drawn, seg(range, 'dim')], width, look);
   };
   return [curve('value', figures.values, 'first'), curve('reward', figures.rewards, 'second')];

@@ -80,7 +80,7 @@ export function drawRuns(model: RunsModel, size: Size, look: Look): Line[] {
 }
 
 function startEntry(model: RunsModel): Line {
-  if (model.starting) return [seg('starting the demo run: this takes a few seconds', 'warn')];
+  if (model.starting) return [seg('starting a run: this takes a few seconds', 'warn')];
   return [seg('start the demo run', 'bold'), seg('  (Enter)', 'dim')];
 }
 
