@@ -37,7 +37,7 @@ export class ForkDesk {
     this.step = position + 1;
     this.choices = [
       { action: null, text: 'what the policy draws', probability: null, isRecorded: false },
-      ...offeredActions(place.candidates).map((action, place) => choice(record, action, place)),
+      ...offeredActions(place.candidates).map((action, index) => choice(record, action, index)),
     ];
   }
 

@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { errorWithHint } from '../domain/error.ts';
 import type { WorkerSlots } from '../domain/pipeline.ts';
 import type { KnobChange, RunStatus } from '../domain/run.ts';
 import type { UpdateMetrics, UpdateSpot } from '../protocol/trainer.ts';

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { keysOf } from '../../src/domain/table.ts';
 import type { Screen } from '../../views/key-binding.ts';
 import { ACTION_NAMES, type ActionName, bindingOf } from '../../views/keymap.ts';
 import type { KeyName } from '../../views/keys.ts';
@@ -22,7 +23,7 @@ interface Way {
   readonly prepare?: readonly KeyName[];
 }
 
-const WAYS: Readonly<Partial<Record<Screen, Way>>> = {
+const WAYS = {
   overview: { keys: [], shows: /\[ \] clip/u, prepare: ['g', 'j', 'j'] },
   episodes: { keys: ['3'], shows: /outcomes/u, prepare: ['g', 'j', 'j'] },
   hosts: { keys: ['6'], shows: /local .*\n(.*\n)*.*worker 0/u, prepare: ['g', 'j'] },
@@ -31,7 +32,7 @@ const WAYS: Readonly<Partial<Record<Screen, Way>>> = {
   replay: { keys: ['g', 'j', 'j', 'enter'], shows: /probability/u, prepare: ['g', 'j'] },
   diff: { keys: ['g', 'j', 'j', 'x'], shows: /identical/u, prepare: ['g', 'j'] },
   runs: { keys: ['1'], shows: /start the demo run/u },
-};
+} satisfies Partial<Record<Screen, Way>>;
 
 /** Keys that may leave a screen as it is where they are pressed here, and why. */
 const STILL: Readonly<Partial<Record<ActionName, string>>> = {
@@ -101,22 +102,20 @@ function mayBeStill(name: ActionName, screen: Screen): boolean {
   return STILL[name] !== undefined && (STILL_ON[name]?.includes(screen) ?? true);
 }
 
-it.each(Object.entries(WAYS) as [Screen, Way][])(
-  'every key of the screen %s does something',
-  async (screen, way) => {
-    const names = ACTION_NAMES.filter((name) => bindingOf(name).screens.includes(screen));
-    expect(names.length).toBeGreaterThan(5);
-    for (const name of names.filter((one) => !mayBeStill(one, screen))) {
-      for (const key of bindingOf(name).keys) {
-        await goTo(way);
-        for (const prepare of way.prepare ?? []) terminal.key(prepare);
-        // The answer to the last of them is on the screen before the next is pressed.
-        await sleep(30);
-        const before = still(terminal.text);
-        terminal.key(key);
-        await terminal.until(`${key} (${name}) changes something`, (now) => still(now) !== before);
-        expect(terminal.problems()).toEqual([]);
-      }
+it.each(keysOf(WAYS))('every key of the screen %s does something', async (screen) => {
+  const way: Way = WAYS[screen];
+  const names = ACTION_NAMES.filter((name) => bindingOf(name).screens.includes(screen));
+  expect(names.length).toBeGreaterThan(5);
+  for (const name of names.filter((one) => !mayBeStill(one, screen))) {
+    for (const key of bindingOf(name).keys) {
+      await goTo(way);
+      for (const prepare of way.prepare ?? []) terminal.key(prepare);
+      // The answer to the last of them is on the screen before the next is pressed.
+      await sleep(30);
+      const before = still(terminal.text);
+      terminal.key(key);
+      await terminal.until(`${key} (${name}) changes something`, (now) => still(now) !== before);
+      expect(terminal.problems()).toEqual([]);
     }
-  },
-);
+  }
+});
