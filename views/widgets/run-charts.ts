@@ -310,7 +310,7 @@ function spanOf({ run, curves, view }: Frame): { readonly span?: string } {
   if (ends === null) return {};
   const older = run.olderRead ?? 1;
   const how = [
-    ...(older < 1 ? [`older ones are read: ${formatShare(older)}`] : []),
+    ...(older < 1 ? [`reading ${formatShare(older)}`] : []),
     ...(smoothing > 0 ? [`mean ${smoothing}`] : []),
     ...(log ? ['log'] : []),
   ];
