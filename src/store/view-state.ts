@@ -66,7 +66,9 @@ export class ViewMemory {
     const temporary = this.#temporary('tick');
     try {
       await writeFile(temporary, text);
-      await rename(temporary, this.#path);
+      // Another state may have been written at once meanwhile.
+      if (this.#known === text) await rename(temporary, this.#path);
+      else await rm(temporary, { force: true });
     } catch {
       await rm(temporary, { force: true });
     }

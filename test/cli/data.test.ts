@@ -88,10 +88,11 @@ it('of a run that has ended: pin, compact, archive, and its episodes can still b
   );
   await ended.end('finished');
   const at = ['--runs', ended.directory];
-  await runCli('pin', ended.id, 'e7', ...at);
+  const { stdout } = await runCli('pin', ended.id, 'e7', '9', ...at);
+  expect(stdout).toBe(`e7 of run ${ended.id} is pinned\ne9 of run ${ended.id} is pinned\n`);
   const compacted = await runCli('compact', ended.id, ...at);
-  expect(compacted.stdout).toContain('the steps of 39 episodes were dropped; kept were pinned 1, held-out 0');
-  expect((await runCli('archive', ended.id, ...at)).stdout).toContain('1 episode moved to 1 file');
+  expect(compacted.stdout).toContain('the steps of 38 episodes were dropped; kept were pinned 2, held-out 0');
+  expect((await runCli('archive', ended.id, ...at)).stdout).toContain('2 episodes moved to 1 file');
   expect((await runCli('show', 'e7', ...at)).stdout).toContain('step 5 of 5');
   const dropped = await runCli('show', 'e8', ...at);
   expect(dropped).toMatchObject({ code: 1, stderr: expect.stringContaining('the steps of e8 were dropped') });
