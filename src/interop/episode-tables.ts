@@ -105,6 +105,8 @@ const METRIC_TYPES: Partial<Record<keyof IterationMetrics, CellType>> = {
   batchSteps: 'integer',
   heldOutByFamily: 'text',
   heldOutGreedyByFamily: 'text',
+  components: 'text',
+  staleCounts: 'text',
   stalest: 'integer',
   staleSteps: 'integer',
   minibatches: 'integer',

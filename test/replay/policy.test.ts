@@ -169,7 +169,7 @@ describe.each([
 describe('a policy whose weights are not there', () => {
   let episode: StoredEpisode;
   beforeAll(async () => {
-    const episodes = await text.sample(48);
+    const episodes = await text.sample(240);
     const long = episodes.find(
       ({ summary }) => summary.mode === 'sampled' && summary.failure === 'max_steps',
     );
