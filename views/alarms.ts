@@ -39,7 +39,12 @@ const TURNS: ReadonlySet<string> = new Set(
 
 /** The turns with those among `events` that are newer, as `addAlarms`. */
 export function addTurns(turns: readonly RunEvent[], events: readonly RunEvent[]): readonly RunEvent[] {
-  return addNewer(turns, events, ({ kind }) => TURNS.has(kind));
+  return addNewer(turns, events, (event) => TURNS.has(event.kind) && !isFirstStart(event));
+}
+
+/** Every curve begins there: nothing that a mark would say. */
+function isFirstStart({ kind, message }: RunEvent): boolean {
+  return kind === 'run-started' && message.startsWith('attempt 1,');
 }
 
 /** The alarms with those among `events` that are newer; all newest first. The same array when there are none. */
