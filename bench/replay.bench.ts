@@ -25,6 +25,7 @@ const KEYS: KeyContext = {
   rows: 1,
   canUndo: false,
   completes: false,
+  isSearching: false,
   hasDiff: false,
   eventEpisodes: false,
 };

@@ -58,7 +58,7 @@ function compare(session: Session, other: string | null, id: string): void {
 /** Does the episode in front again, and compares. */
 export function reexecuteEpisode(session: Session, mode: ReplayMode): void {
   const episode = inFront(session);
-  const { runId } = session;
+  const { runId, screen } = session;
   const reader = session.run?.reader ?? null;
   if (episode === null || runId === null || reader === null) return;
   session.say(`doing ${episode.id} again`);
@@ -70,8 +70,15 @@ export function reexecuteEpisode(session: Session, mode: ReplayMode): void {
     const recorded = recordedSide(stored);
     const comparison = compareExecutions(recorded.execution, execution);
     const title = `${episode.id} done again${mode === 'policy' ? ' by its policy' : ''}`;
-    show(session, new EpisodeDiff(recorded, { title, execution }, comparison));
-    return [`${comparison.verdict}: ${comparison.reason}`, ...comparison.notes].join('; ');
+    const diff = new EpisodeDiff(recorded, { title, execution }, comparison);
+    const verdict = [`${comparison.verdict}: ${comparison.reason}`, ...comparison.notes].join('; ');
+    // The user has gone elsewhere meanwhile, or something lies over the screen: it must not be taken from under the keys.
+    if (session.front !== screen) {
+      session.diff = diff;
+      return `${title}: ${verdict}; 5 shows it`;
+    }
+    show(session, diff);
+    return verdict;
   });
 }
 

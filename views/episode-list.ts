@@ -183,6 +183,8 @@ export class EpisodeList {
 
   /** Shows all episodes. */
   clear(): void {
+    // What is shown already is not asked for again: its rows would go until it was answered.
+    if (this.#base === EVERYTHING && this.#view.failure === null) return;
     this.#base = EVERYTHING;
     this.#restart({ filterText: '', failure: null });
   }

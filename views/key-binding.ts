@@ -35,6 +35,8 @@ export interface KeyContext {
   readonly state: RunState | null;
   /** Rows in the list in front of the user. */
   readonly rows: number;
+  /** They are asked for: what is opened is opened when they are there. */
+  readonly isSearching: boolean;
   /** A change of a knob by a person can be put back. */
   readonly canUndo: boolean;
   /** What may be typed in the line in front can be suggested. */

@@ -121,7 +121,7 @@ export const KEYMAP = {
     screens: ['overview', 'episodes', 'hosts', 'events', 'runs'],
     label: 'open',
     description: 'replay the episode; go to what the event is about; unfold; open or start the run',
-    disabled: (context) => (context.rows === 0 ? 'there is nothing to open yet' : null),
+    disabled: ({ rows, isSearching }) => (rows === 0 && !isSearching ? 'there is nothing to open yet' : null),
   },
   ...REPLAY_KEYS,
   ...EPISODE_KEYS,

@@ -194,6 +194,7 @@ export class Session {
       live: this.client !== null,
       state: snapshot === null || dead ? null : snapshot.manifest.state,
       rows: this.#rows(),
+      isSearching: LISTING.has(this.screen) && this.list.view.isSearching,
       canUndo: this.knobs?.sending === true || (snapshot?.status?.undoable ?? null) !== null,
       completes: LISTING.has(this.screen),
       hasDiff: this.diff !== null,

@@ -93,6 +93,20 @@ describe('comparing two episodes', () => {
 });
 
 describe('an episode that is done again', () => {
+  it('is told of to who has gone elsewhere meanwhile, and kept for 5', async () => {
+    reexecute = async (_run, id) => {
+      const stored = session.run?.reader?.episode(id);
+      if (stored === undefined) throw new Error('no reader');
+      return { ...recordedExecution(stored), broken: null, calls: [], envVersion: '1' };
+    };
+    press('x', '8');
+    await until(() => session.diff !== null);
+    expect(session.screen).toBe('events');
+    expect(session.toast?.text).toMatch(/^e\d+ done again: identical: .*; 5 shows it$/u);
+    press('5');
+    expect(session.screen).toBe('diff');
+  });
+
   it('is shown beside its record with the verdict', async () => {
     reexecute = async (_run, id) => {
       const stored = session.run?.reader?.episode(id);

@@ -12,6 +12,7 @@ const LIVE: KeyContext = {
   canUndo: true,
   eventEpisodes: true,
   completes: true,
+  isSearching: false,
   hasDiff: true,
 };
 

@@ -12,6 +12,7 @@ const KEYS = {
   rows: 0,
   canUndo: false,
   completes: false,
+  isSearching: false,
   hasDiff: false,
   eventEpisodes: false,
 } as const;

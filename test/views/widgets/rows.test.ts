@@ -187,6 +187,7 @@ describe('the footer', () => {
       rows: 3,
       canUndo: false,
       completes: false,
+      isSearching: false,
       hasDiff: false,
       eventEpisodes: false,
     } as const;
