@@ -44,7 +44,10 @@ function hashes(episodes: readonly StoredEpisode[]): Map<string, string> {
 
 /** Newest weights of a run. */
 function weights({ paths }: LabRun): Buffer {
-  const newest = readdirSync(paths.checkpoints).toSorted().at(-1)!;
+  const newest = readdirSync(paths.checkpoints)
+    .filter((name) => name.startsWith('it-'))
+    .toSorted()
+    .at(-1)!;
   return readFileSync(join(paths.checkpoints, newest, 'weights.f32'));
 }
 
