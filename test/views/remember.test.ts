@@ -64,6 +64,24 @@ it('opens a run as it was left', async () => {
   expect(second.list.view.following).toBe(false);
 });
 
+it('comes back to each screen of a run', async () => {
+  for (const [key, screen] of [
+    ['3', 'episodes'],
+    ['6', 'hosts'],
+    ['7', 'pipeline'],
+    ['8', 'events'],
+    ['2', 'overview'],
+  ] as const) {
+    const first = await opened();
+    press(first, key);
+    expect(first.screen).toBe(screen);
+    first.close();
+    const second = await opened();
+    expect(second.screen).toBe(screen);
+    second.close();
+  }
+});
+
 it('is not written by a screen that changed nothing, and survives damage', async () => {
   const first = await opened();
   press(first, 'f');
