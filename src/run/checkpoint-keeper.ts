@@ -17,7 +17,7 @@ export interface CheckpointSources {
   readonly progress: Pick<Progress, 'iteration' | 'elapsedS' | 'evaluations'>;
   readonly knobs: Pick<KnobKeeper, 'steering'>;
   readonly store: Pick<RunStore, 'sync'>;
-  readonly journal: Journal;
+  readonly journal: Pick<Journal, 'event'>;
 }
 
 /** Writes checkpoints of a run's newest good state. */

@@ -215,7 +215,8 @@ describe('bulk actions', () => {
   });
 
   it('exports to a file', async () => {
-    press('V', 'B', 'j', 'j', 'j', 'j', 'enter', 'ctrl-u');
+    press('V', 'B', 'j', 'j', 'j', 'j', 'enter', 'ctrl-u', 'enter');
+    expect(screen().at(-2)).toContain('a file name is wanted');
     type('one.jsonl');
     press('enter');
     await until(() => fake.verbs.length > 0);
