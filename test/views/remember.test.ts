@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { setPin } from '../../src/store/pins.ts';
 import { pressKey } from '../../views/actions.ts';
 import { Session } from '../../views/session.ts';
 import { FakeRun } from './fake-run.ts';
@@ -80,6 +81,18 @@ it('comes back to each screen of a run', async () => {
     expect(second.screen).toBe(screen);
     second.close();
   }
+});
+
+it('comes back to what is pinned, once that is known', async () => {
+  setPin(fake.paths, { episode: 'e12', pinned: true, who: 'ann@here' });
+  const first = await opened();
+  await until(() => first.marks?.marks.pins.size === 1);
+  press(first, '3', '/', ...Array.from('@pinned'), 'enter');
+  await until(() => first.list.view.total === 1);
+  first.close();
+  const second = await opened();
+  await until(() => second.list.view.filterText === '@pinned' && second.list.view.rows.length === 1);
+  expect(second.list.selected?.id).toBe('e12');
 });
 
 it('is not written by a screen that changed nothing, and survives damage', async () => {
