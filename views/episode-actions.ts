@@ -189,10 +189,14 @@ function targetOf(session: Session): Target {
   };
 }
 
-async function matchingIds({ run, list }: Session): Promise<readonly string[]> {
+async function matchingIds(session: Session): Promise<readonly string[]> {
+  const { run, list } = session;
   const filter = { where: list.where, sort: NEWEST_FIRST };
   for (;;) {
     const found = (await run?.search.search(filter, { limit: MOST_AT_ONCE })) ?? null;
+    // What is done next is done to the run that is open: these are not its episodes.
+    if (session.run !== run)
+      throw new LabError('usage', { message: 'another run was opened: nothing is done' });
     // The list's own question took its place.
     if (found === null && run !== null) continue;
     return found?.episodes.map(({ id }) => id) ?? [];

@@ -19,13 +19,34 @@ const QUIET_MS = 150;
 const SETTLED_MS = 3000;
 const MOST_TIMES = 1000;
 /** Screens whose figures change by themselves. */
-const LIVE: ReadonlySet<Screen> = new Set(['overview', 'knob', 'pipeline', 'runs']);
-const MOVES: ReadonlySet<ActionName> = new Set(['down', 'up', 'pageDown', 'pageUp', 'first', 'last']);
+const LIVE: ReadonlySet<Screen> = new Set(['overview', 'knob', 'hosts', 'pipeline', 'runs']);
+const MOVES: ReadonlySet<ActionName> = new Set([
+  'down',
+  'up',
+  'pageDown',
+  'pageUp',
+  'first',
+  'last',
+  'nextChoice',
+  'previousChoice',
+]);
 /** Screens where a move leads to another row, and says nothing more of it. */
-const LISTS: ReadonlySet<Screen> = new Set(['overview', 'episodes', 'runs', 'pipeline']);
+const LISTS: ReadonlySet<Screen> = new Set([
+  'overview',
+  'episodes',
+  'hosts',
+  'runs',
+  'compare',
+  'pipeline',
+  'menu',
+  'fork',
+]);
+/** What a line is asked for on: it is taken as a whole, unless it is one of the few commands there. */
+const ASKING: ReadonlySet<Screen> = new Set(['prompt', 'palette']);
 
 const HELP = [
   'Type the name of a command, or its beginning, or its key, and Enter. A number after it repeats it: down 5.',
+  'A line that is asked for is typed as it is to be; accept takes the one that stands there, leave none.',
   '/ and words filter the list. Enter alone reads the whole screen. screen reads it too. bye leaves.',
 ];
 
@@ -88,7 +109,8 @@ class Reader {
     }
     if (line === 'help' && session.help === null) return this.#help();
     let isMove = false;
-    if (line.startsWith('/')) typeLine(session, line.slice(1));
+    if (this.#isAnswer(line)) typeText(session, line);
+    else if (line.startsWith('/')) typeLine(session, line.slice(1));
     else {
       const pressed = this.#press(line);
       if (pressed === null) return;
@@ -171,6 +193,12 @@ class Reader {
     return ACTION_NAMES.filter((name) => bindingOf(name).keys.some((key) => actionOf(front, key) === name));
   }
 
+  #isAnswer(line: string): boolean {
+    const { front } = this.#session;
+    if (!ASKING.has(front) || actionOf(front, line.toLowerCase()) !== null) return false;
+    return !this.#offered().some((name) => bindingOf(name).label === line.toLowerCase());
+  }
+
   #help(): void {
     for (const line of HELP) this.#write(line);
     for (const name of this.#offered()) {
@@ -186,14 +214,19 @@ class Reader {
 function typeLine(session: Session, text: string): void {
   if (session.filterInput === null) pressKey(session, '/', TOLD_LOOK);
   if (session.filterInput === null) return;
-  pressKey(session, 'ctrl-u', TOLD_LOOK);
-  for (const character of text) pressKey(session, character === ' ' ? 'space' : character, TOLD_LOOK);
-  pressKey(session, 'enter', TOLD_LOOK);
+  typeText(session, text);
   // One that is not right stays open on a screen; here it is said, and typed again as a whole.
   if (session.filterInput === null) return;
   const { problem } = session.filterInput;
   session.filterInput = null;
   session.say(problem.join(' ').replaceAll(/\s+/gu, ' '), 'bad');
+}
+
+/** Types over what stands in the line, and takes it. */
+function typeText(session: Session, text: string): void {
+  pressKey(session, 'ctrl-u', TOLD_LOOK);
+  for (const character of text) pressKey(session, character === ' ' ? 'space' : character, TOLD_LOOK);
+  pressKey(session, 'enter', TOLD_LOOK);
 }
 
 /** Rows without what only fills the screen: blanks, rules, the keys at the end. */

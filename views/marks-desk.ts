@@ -29,11 +29,12 @@ export class MarksDesk {
   /** Looks again when it is time to. `now` in ms; none: at once. */
   refresh(now = Number.POSITIVE_INFINITY): void {
     if (now - this.#lookedAt < EVERY_MS) return;
-    this.#lookedAt = Math.min(now, Date.now());
-    void this.#read();
+    void this.read(Math.min(now, Date.now()));
   }
 
-  async #read(): Promise<void> {
+  /** Looks now; resolves when that is done, well or not. */
+  async read(now = Date.now()): Promise<void> {
+    this.#lookedAt = now;
     try {
       const marks = await this.#reader.read();
       if (marks === null) return;

@@ -16,7 +16,7 @@ const WHEEL_ROWS = 3;
 /** A second click on a row within so many ms opens it. */
 const DOUBLE_MS = 400;
 /** What lies over a screen is answered with keys. */
-const KEYS_ONLY: ReadonlySet<Screen> = new Set(['confirm', 'filter', 'palette']);
+const KEYS_ONLY: ReadonlySet<Screen> = new Set(['confirm', 'filter', 'palette', 'prompt', 'fork']);
 
 /** Moves by the wheel, points at the row that is clicked, and opens it with the second click. */
 export class Mouse {

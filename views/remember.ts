@@ -58,14 +58,30 @@ export class Remember {
     session.columns = state.columns;
     session.showsFacets = state.facets;
     session.charts.restore(state.charts);
+    if (state.filter.includes('@')) void this.#applyLater(state);
+    else this.#applyList(state);
+  }
+
+  /** A filter may stand for what is pinned or noted: that has to be known first. */
+  async #applyLater(state: ViewState): Promise<void> {
+    const { run, marks, list } = this.#session;
+    await marks?.read();
+    if (this.#session.run !== run || list.view.filterText !== '' || !list.view.following) return;
+    this.#applyList(state);
+    this.#memory.assume(this.#state());
+    this.#session.reread();
+  }
+
+  #applyList({ filter, outcome, selected }: ViewState): void {
+    const session = this.#session;
     try {
-      session.list.filterBy(state.filter, savedFor(session, state.filter));
-      session.list.only(state.outcome);
+      session.list.filterBy(filter, savedFor(session, filter));
+      session.list.only(outcome);
     } catch {
       // A saved filter that it names may be gone by now.
       session.list.clear();
     }
-    if (state.selected !== null) void this.#select(state.selected);
+    if (selected !== null) void this.#select(selected);
   }
 
   /** Moves the pointer to an episode, if it is not too far down. */

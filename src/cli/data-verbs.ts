@@ -1,9 +1,10 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { VIEW_NAMES } from '../store/sql-views.ts';
 import { type ArchiveVerbOptions, archiveEndedRun } from './archive.ts';
 import { type CompactOptions, compactEndedRun } from './compact.ts';
 import { COMPARE_AXES, type CompareOptions, compareRuns } from './compare.ts';
 import { type ExportDataOptions, exportEpisodesTo, exportMetricsTo } from './export-data.ts';
+import { parsePositive } from './numbers.ts';
 import { type PinOptions, pinEpisodes } from './pin.ts';
 import { querySql, runAndQuery, type SqlOptions } from './sql.ts';
 
@@ -37,11 +38,9 @@ export function addDataVerbs(program: Command, finish: (exitCode: number) => voi
       'attach another run, repeatable: views b_…, c_…; all_… have the rows of all',
       (run: string, before: readonly string[] | undefined) => [...(before ?? []), run],
     )
-    .addOption(new Option('--limit <n>', 'most rows').argParser(parseAtLeastOne).default(1000))
+    .addOption(new Option('--limit <n>', 'most rows').argParser(parsePositive).default(1000))
     .addOption(
-      new Option('--timeout <seconds>', 'end a query that takes longer')
-        .argParser(parseAtLeastOne)
-        .default(60),
+      new Option('--timeout <seconds>', 'end a query that takes longer').argParser(parsePositive).default(60),
     )
     .option('--csv', 'print CSV')
     .addOption(new Option('--json', 'print a JSON object a row'))
@@ -57,7 +56,7 @@ export function addDataVerbs(program: Command, finish: (exitCode: number) => voi
     .addOption(
       new Option('--by <axis>', 'what rows are aligned by').choices(COMPARE_AXES).default('iteration'),
     )
-    .addOption(new Option('--rows <n>', 'rows to print').argParser(parseAtLeastOne).default(20))
+    .addOption(new Option('--rows <n>', 'rows to print').argParser(parsePositive).default(20))
     .addOption(new Option('--json', 'print a JSON object a row, with minimum, maximum and mean'))
     .action((runs: string[], _options, command: Command) =>
       compareRuns(runs, command.optsWithGlobals<CompareOptions>()),
@@ -117,9 +116,4 @@ function withFile(command: Command): Command {
   return command
     .option('--format <format>', 'parquet, jsonl, csv or atif')
     .option('--force', 'replace the file if it exists');
-}
-
-function parseAtLeastOne(text: string): number {
-  if (!/^[1-9]\d{0,8}$/u.test(text)) throw new InvalidArgumentError('Wanted a whole number, 1 or more.');
-  return Number(text);
 }

@@ -17,7 +17,7 @@ export function labCommand(...words: readonly string[]): string {
 /** The same for commands about runs inside a text that was written elsewhere. */
 export function completeCommands(text: string): string {
   return text.replaceAll(
-    /agentrl-lab ((?:archive|attach|branch|checkpoint|compact|compare|episodes|export|fsck|ls|pause|pin|preview|resume|runs|set|show|sql|stop|undo)\b(?: (?!--)[\w=.<>@-]+)*)/gu,
+    /agentrl-lab ((?:archive|attach|branch|checkpoint|compact|compare|episodes|export|filter|fsck|ls|pause|pin|preview|resume|runs|set|show|sql|stop|undo|workers)\b(?: (?!--)[\w=.<>@-]+)*)/gu,
     (_command, words: string) => labCommand(words),
   );
 }

@@ -19,13 +19,22 @@ const errorSchema = z.object({
 export async function ownVerb(runsDirectory: string, words: readonly string[]): Promise<unknown[]> {
   const [program, ...flags] = ownCommand();
   const args = [...flags, ...words, '--json', '--runs', runsDirectory];
-  const { failed, stdout, stderr } = await new Promise<{ failed: boolean; stdout: string; stderr: string }>(
-    (resolve) => {
-      execFile(program, args, { maxBuffer: MOST_BYTES }, (error, out, err) =>
-        resolve({ failed: error !== null, stdout: out, stderr: err }),
-      );
-    },
-  );
+  return await new Promise((resolve, reject) => {
+    execFile(program, args, { maxBuffer: MOST_BYTES }, (error, stdout, stderr) => {
+      try {
+        resolve(answerOf(words, { failed: error !== null, stdout, stderr }));
+      } catch (thrown) {
+        reject(thrown);
+      }
+    });
+  });
+}
+
+/** What a verb that has ended has answered: see `ownVerb`. */
+export function answerOf(
+  words: readonly string[],
+  { failed, stdout, stderr }: { readonly failed: boolean; readonly stdout: string; readonly stderr: string },
+): unknown[] {
   const values = stdout.split('\n').flatMap(parsed);
   const said = [...values, ...stderr.split('\n').flatMap(parsed)].map((value) =>
     errorSchema.safeParse(value),

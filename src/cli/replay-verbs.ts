@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { REPLAY_MODES } from '../replay/acting.ts';
 import { type ForkOptions, forkStep } from './fork.ts';
+import { parsePositive } from './numbers.ts';
 import { type ReplayOptions, replayEpisodes } from './replay.ts';
 
 const FORK_EXAMPLES = `
@@ -18,7 +19,7 @@ export function addReplayVerbs(program: Command, finish: (exitCode: number) => v
     .description('do episodes again, and say where they first differ')
     .allowUnknownOption()
     .addOption(
-      new Option('--sample <n>', 'of a filter: so many, at random').argParser(parseAtLeastOne).default(100),
+      new Option('--sample <n>', 'of a filter: so many, at random').argParser(parsePositive).default(100),
     )
     .addOption(
       new Option('--mode <mode>', 'who acts: the recorded actions, or the policy of that time again')
@@ -38,7 +39,7 @@ export function addReplayVerbs(program: Command, finish: (exitCode: number) => v
     .addHelpText('after', FORK_EXAMPLES)
     .addOption(
       new Option('--step <k>', 'the first step that may be another, from 1')
-        .argParser(parseAtLeastOne)
+        .argParser(parsePositive)
         .makeOptionMandatory(),
     )
     .addOption(
@@ -53,19 +54,13 @@ export function addReplayVerbs(program: Command, finish: (exitCode: number) => v
         'who goes on, as in 96; default: the version that acted then',
       ).argParser(parseVersion),
     )
-    .addOption(new Option('--n <n>', 'continuations').argParser(parseAtLeastOne).default(20))
+    .addOption(new Option('--n <n>', 'continuations').argParser(parsePositive).default(20))
     .option('--live', 'call tools that only read; all others answer from the record')
     .option('--run <run>', 'default: the newest run')
     .addOption(new Option('--json', 'print JSON'))
     .action(async (word: string, _options, command: Command) =>
       finish(await forkStep(word, command.optsWithGlobals<ForkOptions>())),
     );
-}
-
-function parseAtLeastOne(text: string): number {
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new InvalidArgumentError('wanted a whole number of 1 or more');
 }
 
 /** `96` or `v96`. */

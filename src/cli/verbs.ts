@@ -33,6 +33,7 @@ import {
   overridesOf,
   resumeRun,
 } from './launch.ts';
+import { parseCount, parsePositive } from './numbers.ts';
 import { EXIT } from './output.ts';
 import { addReplayVerbs } from './replay-verbs.ts';
 import { printRun } from './show-run.ts';
@@ -344,17 +345,6 @@ function withShowOptions(command: Command): Command {
 
 function jsonOption(): Option {
   return new Option('--json', 'print JSON');
-}
-
-function parsePositive(text: string): number {
-  const value = parseCount(text);
-  if (value === 0) throw new InvalidArgumentError('Wanted 1 or more.');
-  return value;
-}
-
-function parseCount(text: string): number {
-  if (!/^\d{1,15}$/u.test(text)) throw new InvalidArgumentError('Wanted a whole number.');
-  return Number(text);
 }
 
 function parseMinutes(text: string): number {

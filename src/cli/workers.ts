@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { formatBytes } from '../domain/bytes.ts';
 import { LabError } from '../domain/error.ts';
 import { duration } from '../domain/figure-text.ts';
@@ -9,6 +9,7 @@ import type { WorkerAction } from '../protocol/control.ts';
 import type { ControlClient } from '../run/control-client.ts';
 import { type ControlOptions, withClient } from './control.ts';
 import { type Column, formatTable } from './format.ts';
+import { parsePositive } from './numbers.ts';
 import { printJson, printLine } from './output.ts';
 import { findLiveRun } from './runs.ts';
 
@@ -86,16 +87,11 @@ export function addWorkersVerb(program: Command): void {
   workers
     .command('add <host>')
     .description('another worker on a host of the config')
-    .addOption(new Option('--slots <n>', 'default: as many as the others have').argParser(parseSlots))
+    .addOption(new Option('--slots <n>', 'default: as many as the others have').argParser(parsePositive))
     .action(
       async (host: string, _options, command: Command) =>
         await addWorker(host, command.optsWithGlobals<WorkersOptions & { readonly slots?: number }>()),
     );
-}
-
-function parseSlots(text: string): number {
-  if (!/^[1-9]\d*$/u.test(text)) throw new InvalidArgumentError('wanted: a whole number of 1 or more');
-  return Number(text);
 }
 
 async function changeWorkers(

@@ -17,7 +17,7 @@ export interface CheckpointSources {
   readonly progress: Pick<Progress, 'iteration' | 'elapsedS' | 'evaluations'>;
   readonly knobs: Pick<KnobKeeper, 'steering'>;
   readonly store: Pick<RunStore, 'sync'>;
-  readonly journal: Journal;
+  readonly journal: Pick<Journal, 'event'>;
 }
 
 /** Writes checkpoints of a run's newest good state. */
@@ -69,7 +69,6 @@ export class CheckpointKeeper {
     return name;
   }
 
-  /** Writes one after every so many iterations, and keeps the weights of each policy that is evaluated. */
   /** Everything rests: it is quiesced once all of it is in one. `leftSteps` wait for a batch and cannot be. */
   settle(life: Pick<Lifecycle, 'quiesced' | 'quiesceFailed'>, leftSteps: number): void {
     try {
@@ -79,7 +78,7 @@ export class CheckpointKeeper {
     }
   }
 
-  /** Writes one after every so many iterations. */
+  /** Writes one after every so many iterations, and keeps the weights of each policy that is evaluated. */
   afterIteration(iteration: number): void {
     if (iteration % this.#config.evaluation.every === 0) this.#keepPolicy();
     if (iteration % this.#config.checkpoint.every === 0) this.tryWrite();

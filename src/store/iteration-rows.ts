@@ -8,6 +8,15 @@ export interface IterationRow {
   readonly metrics: string;
 }
 
+/** SQL that names, of `iterations` as `one`, the rows that count; for questions that need not be asked again and again. */
+export const COUNTING = {
+  /** A table for `WITH`; `schema` as in `main`. */
+  starts: (schema: string) =>
+    `starts AS (SELECT attempt, min(iteration) AS first FROM ${schema}.iterations GROUP BY attempt)`,
+  condition:
+    'NOT EXISTS (SELECT 1 FROM starts WHERE starts.attempt > one.attempt AND starts.first <= one.iteration)',
+} as const;
+
 /**
  * The iterations that count, in order: where a resumed run began again at an iteration, what earlier attempts did from there on
  * is left out. A row counts when no later attempt has a row at or before it; so in ascending order it is enough to know

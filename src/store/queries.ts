@@ -23,7 +23,7 @@ import { openDatabaseReadOnly } from './database.ts';
 import { EpisodeFinder, type EpisodePage, type PageOptions } from './episode-finder.ts';
 import { episodeColumnsSql, rowToEpisode } from './episode-row.ts';
 import type { Filter } from './filter.ts';
-import { IterationRows } from './iteration-rows.ts';
+import { COUNTING, IterationRows } from './iteration-rows.ts';
 import { LongEpisode } from './long-episode.ts';
 import { schemaVersion } from './migrations.ts';
 import { type RunPaths, readManifest } from './run-directory.ts';
@@ -108,9 +108,9 @@ class IndexReader implements RunReader {
   successCurve(points: number): { readonly iteration: number; readonly success: number[] } {
     // Only these two of a row are read: parsing all metrics of a long run takes a second.
     const rows = this.#rows(
-      `SELECT iteration, max(attempt), json_extract(metrics, '$.heldOutSuccess') AS held_out,
-         json_extract(metrics, '$.success') AS train
-       FROM iterations GROUP BY iteration ORDER BY iteration`,
+      `WITH ${COUNTING.starts('main')}
+       SELECT iteration, json_extract(metrics, '$.heldOutSuccess') AS held_out, json_extract(metrics, '$.success') AS train
+       FROM iterations AS one WHERE ${COUNTING.condition} ORDER BY iteration`,
       [],
     );
     const column = rows.some((row) => row['held_out'] !== null) ? 'held_out' : 'train';

@@ -2,6 +2,7 @@ import { BEHAVIOUR_NAMES } from '../domain/failure.ts';
 import { METRICS } from '../domain/metric.ts';
 import { keysOf } from '../domain/table.ts';
 import { behaviourMask, EPISODE_COLUMNS, episodeColumnSql } from './episode-row.ts';
+import { COUNTING } from './iteration-rows.ts';
 
 /** Columns of the index that a view shows under another form or not at all. */
 const NOT_AS_STORED: ReadonlySet<string> = new Set([
@@ -76,13 +77,13 @@ const VIEWS: Readonly<Record<string, (schema: string, version: number) => string
   },
   // What an attempt did before a later one began again there is left out, as the charts do.
   iterations: (schema) =>
-    `WITH starts AS (SELECT attempt, min(iteration) AS first FROM ${schema}.iterations GROUP BY attempt)
+    `WITH ${COUNTING.starts(schema)}
       SELECT ${jsonColumns(
         'metrics',
         METRICS.map(({ column, field }) => [column, field]),
       )}
       FROM ${schema}.iterations AS one
-      WHERE NOT EXISTS (SELECT 1 FROM starts WHERE starts.attempt > one.attempt AND starts.first <= one.iteration)`,
+      WHERE ${COUNTING.condition}`,
   evaluations: (schema) =>
     `SELECT iteration, mode, ${jsonColumns('evaluation', [
       ['policy_version', 'policyVersion'],

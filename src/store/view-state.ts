@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { RunPaths } from './run-directory.ts';
 
 /** The screens of a run that it is opened on again. */
-export const REMEMBERED_SCREENS = ['overview', 'episodes', 'pipeline', 'events'] as const;
+export const REMEMBERED_SCREENS = ['overview', 'episodes', 'hosts', 'pipeline', 'events'] as const;
 
 const chartsSchema = z.object({
   page: z.string().catch('run'),

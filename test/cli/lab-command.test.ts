@@ -17,5 +17,8 @@ it('and names their directory where they are elsewhere, as a shell needs it', ()
   expect(completeCommands('turn its knobs with: agentrl-lab set; or: agentrl-lab stop demo-1')).toBe(
     'turn its knobs with: agentrl-lab set --runs /data/runs; or: agentrl-lab stop demo-1 --runs /data/runs',
   );
+  expect(completeCommands('list them with: agentrl-lab filter ls; see: agentrl-lab workers --help')).toBe(
+    'list them with: agentrl-lab filter ls --runs /data/runs; see: agentrl-lab workers --runs /data/runs --help',
+  );
   expect(completeCommands('all keys: agentrl-lab config')).toBe('all keys: agentrl-lab config');
 });

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { parseFilter } from '../../src/store/filter.ts';
 import { setPin } from '../../src/store/pins.ts';
 import { pressKey } from '../../views/actions.ts';
 import { drawScreen } from '../../views/screen.ts';
@@ -179,6 +180,26 @@ describe('bulk actions', () => {
     expect(session.list.view.total).toBe(total);
   });
 
+  it('do nothing to a run that was opened while they were looked for', async () => {
+    const search = session.run?.search;
+    if (search === undefined) throw new Error('no run is open');
+    const found = search.search(parseFilter('id:e30'), { limit: 1 });
+    let isThere = false;
+    vi.spyOn(search, 'search').mockImplementation(async () => {
+      await until(() => isThere);
+      return await found;
+    });
+    press('B', 'enter', 'tab', 'enter');
+    await found;
+    session.open('demo-1');
+    isThere = true;
+    await until(() => session.toast !== null);
+    expect(session.toast?.text).toContain('another run was opened');
+    await until(() => session.client !== null && session.list.view.rows.length > 0);
+    expect(fake.requests.filter(({ command }) => command === 'pin')).toEqual([]);
+    expect(fake.verbs).toEqual([]);
+  });
+
   it('does a sample again, and says how many came out the same', async () => {
     fake.verbAnswer = [
       { score: [{ of: 'all', episodes: 4, score: 0.75, verdicts: { identical: 3, drift: 1, broken: 0 } }] },
@@ -194,7 +215,8 @@ describe('bulk actions', () => {
   });
 
   it('exports to a file', async () => {
-    press('V', 'B', 'j', 'j', 'j', 'j', 'enter', 'ctrl-u');
+    press('V', 'B', 'j', 'j', 'j', 'j', 'enter', 'ctrl-u', 'enter');
+    expect(screen().at(-2)).toContain('a file name is wanted');
     type('one.jsonl');
     press('enter');
     await until(() => fake.verbs.length > 0);

@@ -78,6 +78,28 @@ it('says so when a command is not there, may be two, or does nothing now', async
   expect((await say('help')).join('\n')).toMatch(/last diff: .*\(not now: nothing has been compared yet/u);
 });
 
+it('takes a line that is asked for as it is typed, says why it is refused, and can leave it', async () => {
+  expect((await say('note')).at(-1)).toMatch(/^note on e\d+:/u);
+  await say('down here it hangs');
+  await marked(1);
+  expect([...(session.marks?.marks.notes.values() ?? [])].map(({ text }) => text)).toEqual([
+    'down here it hangs',
+  ]);
+  await say('3');
+  await say('bulk');
+  expect(await say('down')).toEqual([expect.stringMatching(/^> let go/u)]);
+  await say('down 2');
+  expect((await say('choose')).at(-1)).toMatch(/^do again how many of/u);
+  expect((await say('many')).at(-1)).toMatch(/"many" is no number of episodes/u);
+  await say('leave');
+  expect(session.prompt).toBeNull();
+  expect(fake.verbs).toEqual([]);
+});
+
+async function marked(count: number): Promise<void> {
+  while (session.marks?.marks.notes.size !== count) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
 it('tells of trouble by itself', async () => {
   heard.length = 0;
   fake.store.appendEvent(

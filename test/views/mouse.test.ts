@@ -65,3 +65,15 @@ it('the wheel moves by rows, and nothing moves under a question', () => {
   click(3, 0);
   expect(session.list.view.selected).toBe(0);
 });
+
+it('neither moves what lies under a line that is asked for, nor accepts the line', () => {
+  const accepted: string[] = [];
+  session.ask({ label: 'note', text: 'seen', onAccept: (text) => accepted.push(text) });
+  mouse.take({ kind: 'wheel', by: 1 }, BRAILLE, 0);
+  click(rowWith('e57 '), 1000);
+  click(rowWith('e57 '), 1100);
+  click(rowWith('e57 '), 1200);
+  expect(session.list.view.selected).toBe(0);
+  expect(session.prompt?.text).toBe('seen');
+  expect(accepted).toEqual([]);
+});

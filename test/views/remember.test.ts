@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { setPin } from '../../src/store/pins.ts';
 import { pressKey } from '../../views/actions.ts';
 import { Session } from '../../views/session.ts';
 import { FakeRun } from './fake-run.ts';
@@ -62,6 +63,36 @@ it('opens a run as it was left', async () => {
   expect(second.showsFacets).toBe(false);
   await until(() => second.list.selected?.id === selected?.id);
   expect(second.list.view.following).toBe(false);
+});
+
+it('comes back to each screen of a run', async () => {
+  for (const [key, screen] of [
+    ['3', 'episodes'],
+    ['6', 'hosts'],
+    ['7', 'pipeline'],
+    ['8', 'events'],
+    ['2', 'overview'],
+  ] as const) {
+    const first = await opened();
+    press(first, key);
+    expect(first.screen).toBe(screen);
+    first.close();
+    const second = await opened();
+    expect(second.screen).toBe(screen);
+    second.close();
+  }
+});
+
+it('comes back to what is pinned, once that is known', async () => {
+  setPin(fake.paths, { episode: 'e12', pinned: true, who: 'ann@here' });
+  const first = await opened();
+  await until(() => first.marks?.marks.pins.size === 1);
+  press(first, '3', '/', ...Array.from('@pinned'), 'enter');
+  await until(() => first.list.view.total === 1);
+  first.close();
+  const second = await opened();
+  await until(() => second.list.view.filterText === '@pinned' && second.list.view.rows.length === 1);
+  expect(second.list.selected?.id).toBe('e12');
 });
 
 it('is not written by a screen that changed nothing, and survives damage', async () => {
