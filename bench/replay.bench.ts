@@ -26,6 +26,7 @@ const KEYS: KeyContext = {
   canUndo: false,
   completes: false,
   isSearching: false,
+  hasReplay: false,
   hasDiff: false,
   eventEpisodes: false,
 };

@@ -163,8 +163,8 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   cursorRight: (session) => withSpan(session, (span) => session.charts.moveCursor(1, span)),
   zoomIn: (session) => withSpan(session, (span) => session.charts.zoom(1, span)),
   zoomOut: (session) => withSpan(session, (span) => session.charts.zoom(-1, span)),
-  panLeft: (session) => withSpan(session, (span) => session.charts.pan(-1, span)),
-  panRight: (session) => withSpan(session, (span) => session.charts.pan(1, span)),
+  panLeft: (session) => pan(session, -1),
+  panRight: (session) => pan(session, 1),
   smooth: (session) => session.charts.nextSmoothing(),
   logScale: (session) => {
     session.charts.log = !session.charts.log;
@@ -175,6 +175,7 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   reexecute: (session) => reexecuteEpisode(session, 'actions'),
   reexecutePolicy: (session) => reexecuteEpisode(session, 'policy'),
   ...FORK_HANDLERS,
+  showReplay: (session) => session.goTo('replay'),
   showDiff: (session) => session.goTo('diff'),
   layout: (session) => {
     if (session.diff !== null) session.diff.sideBySide = !session.diff.sideBySide;
@@ -198,6 +199,11 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
     else quit(session);
   },
 };
+
+function pan(session: Session, direction: 1 | -1): void {
+  if (session.charts.window === null) return session.say('all iterations are on the charts: z zooms in');
+  return withSpan(session, (span) => session.charts.pan(direction, span));
+}
 
 function withSpan(session: Session, act: (span: readonly [number, number]) => void): void {
   const run = session.run?.snapshot();

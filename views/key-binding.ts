@@ -41,6 +41,8 @@ export interface KeyContext {
   readonly canUndo: boolean;
   /** What may be typed in the line in front can be suggested. */
   readonly completes: boolean;
+  /** An episode of this run was opened. */
+  readonly hasReplay: boolean;
   /** Two executions have been compared. */
   readonly hasDiff: boolean;
   /** An event names the episodes that it is about. */

@@ -158,6 +158,13 @@ export const KEYMAP = {
     disabled: needsEpisode,
   },
   ...FORK_KEYS,
+  showReplay: {
+    keys: ['4'],
+    screens: MAIN,
+    label: 'last replay',
+    description: 'the episode that was replayed last, where it was left',
+    disabled: (context) => (context.hasReplay ? null : 'no episode was opened yet: Enter on one'),
+  },
   showDiff: {
     keys: ['5'],
     screens: MAIN,

@@ -197,6 +197,7 @@ export class Session {
       isSearching: LISTING.has(this.screen) && this.list.view.isSearching,
       canUndo: this.knobs?.sending === true || (snapshot?.status?.undoable ?? null) !== null,
       completes: LISTING.has(this.screen),
+      hasReplay: this.replay !== null,
       hasDiff: this.diff !== null,
       eventEpisodes: snapshot?.alarms.some(hasEpisodes) ?? false,
     };

@@ -28,13 +28,24 @@ interface Way {
 const WAYS = {
   overview: { keys: [], shows: /\[ \] clip/u, prepare: ['g', 'j', 'j'] },
   // The panel beside the list can be hidden: by what is not there.
-  episodes: { keys: ['3'], shows: /^(?![\s\S]*\[ \] clip)[\s\S]*\nepisodes [\d,]+/u, prepare: ['g', 'j', 'j'] },
+  episodes: {
+    keys: ['3'],
+    shows: /^(?![\s\S]*\[ \] clip)[\s\S]*\nepisodes [\d,]+/u,
+    prepare: ['g', 'j', 'j'],
+  },
   hosts: { keys: ['6'], shows: /local .*\n(.*\n)*.*worker 0/u, prepare: ['g', 'j'] },
   pipeline: { keys: ['7'], shows: /back-pressure/u },
   events: { keys: ['8'], shows: /Enter goes to/u, prepare: ['g', 'j', 'j'] },
   replay: { keys: ['g', 'j', 'j', 'enter'], shows: /probability/u, prepare: ['g', 'j'] },
   diff: { once: ['g', 'j', 'j', 'x'], keys: ['5'], shows: /identical/u, prepare: ['g', 'j'] },
   runs: { keys: ['1'], shows: /start the demo run/u },
+  help: { keys: ['?'], shows: /keys: overview/u, prepare: ['j'] },
+  palette: { keys: [':'], shows: /Enter accept/u, prepare: ['down'] },
+  filter: { keys: ['/', 'f', 'a'], shows: /fa_?$/mu },
+  confirm: { keys: ['S'], shows: /\[ cancel \]/iu },
+  prompt: { keys: ['g', 'j', 'N'], shows: /note on e\d+/u },
+  menu: { keys: ['3', 'C'], shows: /Enter choose/u, prepare: ['g', 'j'] },
+  fork: { keys: ['g', 'j', 'j', 'enter', 'F'], shows: /^fork e\d+/mu, prepare: ['j'] },
 } satisfies Partial<Record<Screen, Way>>;
 
 /** Keys that may leave a screen as it is where they are pressed here, and why. */
@@ -43,7 +54,10 @@ const STILL: Readonly<Partial<Record<ActionName, string>>> = {
   quit: 'the program ends: leaving.test.ts',
   clear: 'nothing is filtered',
   bench: 'it is this screen',
+  showReplay: 'it is this screen',
+  showDiff: 'it is this screen',
   resetCharts: 'the charts are as they were at first',
+  zoomOut: 'the charts show all there is',
   pageDown: 'all of it is on the screen',
   pageUp: 'all of it is on the screen',
   down: 'all of it is on the screen',
@@ -55,6 +69,8 @@ const STILL: Readonly<Partial<Record<ActionName, string>>> = {
 /** The screens on which keys of STILL may leave everything as it is; on the others they must do something. */
 const STILL_ON: Readonly<Partial<Record<ActionName, readonly Screen[]>>> = {
   bench: ['overview'],
+  showReplay: ['replay'],
+  showDiff: ['diff'],
   pageDown: ['pipeline', 'replay', 'runs', 'hosts'],
   pageUp: ['pipeline', 'replay', 'runs', 'hosts', 'overview', 'episodes', 'events', 'diff'],
   down: ['pipeline', 'runs'],
@@ -109,7 +125,7 @@ it.each(keysOf(WAYS))('every key of the screen %s does something', async (screen
   const way: Way = WAYS[screen];
   const names = ACTION_NAMES.filter((name) => bindingOf(name).screens.includes(screen));
   if (way.once !== undefined) await goTo({ ...way, keys: way.once });
-  expect(names.length).toBeGreaterThan(5);
+  expect(names.length).toBeGreaterThan(1);
   for (const name of names.filter((one) => !mayBeStill(one, screen))) {
     for (const key of bindingOf(name).keys) {
       await goTo(way);

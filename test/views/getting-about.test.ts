@@ -201,3 +201,14 @@ describe('the palette', () => {
     expect(session.toast?.text).toBe('undo knob does nothing now: no change of a knob is left to take back');
   });
 });
+
+it('4 shows the episode that was opened last, where it was left, and says so before there is one', () => {
+  press('4');
+  expect(session.toast?.text).toContain('no episode was opened yet');
+  press('2', 'enter');
+  const id = session.replay?.episode.summary.id;
+  press('j', '8', '4');
+  expect(session.screen).toBe('replay');
+  expect(session.replay?.episode.summary.id).toBe(id);
+  expect(session.replay?.position).toBe(1);
+});

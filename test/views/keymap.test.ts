@@ -13,6 +13,7 @@ const LIVE: KeyContext = {
   eventEpisodes: true,
   completes: true,
   isSearching: false,
+  hasReplay: false,
   hasDiff: true,
 };
 

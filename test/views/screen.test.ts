@@ -572,7 +572,7 @@ describe('help', () => {
   });
 
   it('explains the keys of a knob that shows its preview, and the signs of the overview', () => {
-    session.resize({ columns: 120, rows: 60 });
+    session.resize({ columns: 120, rows: 100 });
     press('?');
     const text = screen().join('\n');
     expect(text).toContain('while a knob shows its preview: set it now');

@@ -13,6 +13,7 @@ const KEYS = {
   canUndo: false,
   completes: false,
   isSearching: false,
+  hasReplay: false,
   hasDiff: false,
   eventEpisodes: false,
 } as const;

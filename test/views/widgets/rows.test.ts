@@ -188,6 +188,7 @@ describe('the footer', () => {
       canUndo: false,
       completes: false,
       isSearching: false,
+      hasReplay: false,
       hasDiff: false,
       eventEpisodes: false,
     } as const;
