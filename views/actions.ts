@@ -114,7 +114,7 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   failure: (session) => changeList(session, () => session.list.nextFailure()),
   clear: (session) => changeList(session, () => session.list.clear()),
   accept: (session, look) => {
-    if (session.question !== null) answer(session);
+    if (session.question !== null) answer(session, session.question.focus === 'verb');
     else if (session.palette === null) acceptFilter(session);
     else runFromPalette(session, session.palette, look);
   },
@@ -194,6 +194,8 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
     if (question === null) return;
     session.question = { ...question, focus: question.focus === 'cancel' ? 'verb' : 'cancel' };
   },
+  agree: (session) => answer(session, true),
+  refuse: (session) => answer(session, false),
   quit: (session) => {
     if (session.screen === 'runs' && session.run !== null) session.goBack();
     else quit(session);
@@ -294,10 +296,10 @@ function typedBefore({ screen, events, replay, list }: Session): string {
   return screen === 'replay' ? (replay?.search ?? '') : list.view.filterText;
 }
 
-function answer(session: Session): void {
+function answer(session: Session, isYes: boolean): void {
   const { question } = session;
   session.question = null;
-  if (question?.focus === 'verb') question.onYes();
+  if (isYes) question?.onYes();
 }
 
 function askToStop(session: Session): void {

@@ -108,7 +108,7 @@ export const CHART_KEYS = {
     keys: ['z'],
     screens: ['overview'],
     label: 'zoom in',
-    description: 'show half as many iterations',
+    description: 'show half as many iterations; without a cursor the newest, as they come',
     disabled: needsRun,
   },
   zoomOut: {
@@ -129,7 +129,7 @@ export const CHART_KEYS = {
     keys: ['.'],
     screens: ['overview'],
     label: 'pan right',
-    description: 'zoomed in: later iterations',
+    description: 'zoomed in: later iterations; at the newest they follow the run',
     disabled: needsRun,
   },
   smooth: {

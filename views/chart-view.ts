@@ -18,6 +18,7 @@ export interface ChartState {
   readonly smoothing: number;
   readonly log: boolean;
   readonly window: [number, number] | null;
+  readonly isAtEnd: boolean;
 }
 
 /** How the user looks at the charts: which ones, what part of the run, a cursor, smoothing, scale. */
@@ -26,6 +27,8 @@ export class ChartView {
   #smoothing = 0;
   /** Iterations shown; null follows the run in full. */
   #window: Span | null = null;
+  /** The window goes along with the run: it was put at the newest end, and nothing is read farther back. */
+  #isAtEnd = false;
   /** The iteration that values are read at; null is the newest. */
   #cursor: number | null = null;
   log = false;
@@ -43,6 +46,13 @@ export class ChartView {
     return this.#window;
   }
 
+  /** Iterations shown of a run that has these by now; null for all of them. */
+  shown(all: Span): Span | null {
+    if (this.#window === null || !this.#isAtEnd) return this.#window;
+    const [from, to] = this.#window;
+    return [Math.max(all[0], all[1] - (to - from)), all[1]];
+  }
+
   get cursor(): number | null {
     return this.#cursor;
   }
@@ -57,7 +67,7 @@ export class ChartView {
 
   /** Shows half as much around the cursor, or around the newest; twice as much for -1. */
   zoom(direction: 1 | -1, all: Span): void {
-    const [from, to] = this.#window ?? all;
+    const [from, to] = this.shown(all) ?? all;
     const width = Math.max(LEAST, Math.round((to - from) * (direction > 0 ? 0.5 : 2)));
     if (width >= all[1] - all[0]) {
       this.#window = null;
@@ -70,8 +80,9 @@ export class ChartView {
   }
 
   pan(direction: 1 | -1, all: Span): void {
-    if (this.#window === null) return;
-    const [from, to] = this.#window;
+    const window = this.shown(all);
+    if (window === null) return;
+    const [from, to] = window;
     this.#place(from + direction * Math.max(1, Math.round((to - from) / PAN)), to - from, all);
   }
 
@@ -85,8 +96,11 @@ export class ChartView {
   moveCursor(by: number, all: Span): void {
     const next = Math.max(all[0], (this.#cursor ?? all[1]) + by);
     this.#cursor = next > all[1] || (this.#cursor === null && by > 0) ? null : next;
-    if (this.#cursor === null || this.#window === null) return;
+    this.#window = this.shown(all);
+    if (this.#window === null) return;
     const [from, to] = this.#window;
+    this.#isAtEnd = this.#cursor === null && to >= all[1];
+    if (this.#cursor === null) return;
     if (this.#cursor < from) this.#place(this.#cursor, to - from, all);
     else if (this.#cursor > to) this.#place(this.#cursor - (to - from), to - from, all);
   }
@@ -102,11 +116,11 @@ export class ChartView {
   /** How it looks, to be looked at so again. */
   get state(): ChartState {
     const window: [number, number] | null = this.#window === null ? null : [this.#window[0], this.#window[1]];
-    return { page: this.page, smoothing: this.smoothing, log: this.log, window };
+    return { page: this.page, smoothing: this.smoothing, log: this.log, window, isAtEnd: this.#isAtEnd };
   }
 
   /** Looks as it did; what it does not know is left as it is at first. */
-  restore({ page, smoothing, log, window }: ChartState): void {
+  restore({ page, smoothing, log, window, isAtEnd }: ChartState): void {
     this.#page = Math.max(
       0,
       CHART_PAGES.findIndex((name) => name === page),
@@ -117,10 +131,12 @@ export class ChartView {
     );
     this.log = log;
     this.#window = window !== null && window[1] - window[0] >= LEAST ? window : null;
+    this.#isAtEnd = isAtEnd;
   }
 
   #place(from: number, width: number, [first, last]: Span): void {
     const start = Math.round(Math.max(first, Math.min(last - width, from)));
     this.#window = [start, start + width];
+    this.#isAtEnd = this.#cursor === null && start + width >= last;
   }
 }

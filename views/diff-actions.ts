@@ -70,7 +70,7 @@ export function reexecuteEpisode(session: Session, mode: ReplayMode): void {
     const recorded = recordedSide(stored);
     const comparison = compareExecutions(recorded.execution, execution);
     const title = `${episode.id} done again${mode === 'policy' ? ' by its policy' : ''}`;
-    const diff = new EpisodeDiff(recorded, { title, execution }, comparison);
+    const diff = new EpisodeDiff(recorded, { title, task: recorded.task, execution }, comparison);
     const verdict = [`${comparison.verdict}: ${comparison.reason}`, ...comparison.notes].join('; ');
     // The user has gone elsewhere meanwhile, or something lies over the screen: it must not be taken from under the keys.
     if (session.front !== screen) {
@@ -114,7 +114,11 @@ async function previousTry(
 }
 
 function recordedSide(episode: StoredEpisode): DiffSide {
-  const { id, iteration, policyVersion, seed } = episode.summary;
+  const { id, iteration, policyVersion, seed, task } = episode.summary;
   const title = `${id}  iteration ${iteration}, policy v${policyVersion}, seed ${seed}`;
-  return { title, execution: recordedExecution(episode) };
+  return {
+    title,
+    task: `${task.family}/${task.split}/${task.index}`,
+    execution: recordedExecution(episode),
+  };
 }

@@ -7,6 +7,8 @@ import { ListCursor } from './list-cursor.ts';
 export interface DiffSide {
   /** `e12, iteration 40, v40`. */
   readonly title: string;
+  /** `ordered/held_out/12`. */
+  readonly task: string;
   readonly execution: RecordedExecution;
 }
 

@@ -74,6 +74,8 @@ export class EpisodeList {
   #isLooking = false;
   #isFetching = false;
   #countedAt = Number.NEGATIVE_INFINITY;
+  /** Outcomes that `nextFailure` goes through. */
+  #tour: Outcome[] = [];
   #height = 1;
   #view: EpisodeListView = {
     rows: [],
@@ -85,7 +87,8 @@ export class EpisodeList {
     counts: {},
     filterText: '',
     failure: null,
-    isSearching: false,
+    // Until the first answer nobody knows whether there is none.
+    isSearching: true,
     error: null,
   };
 
@@ -169,11 +172,17 @@ export class EpisodeList {
     this.#restart({ filterText: text.trim() });
   }
 
-  /** Shows only the next outcome that occurs, then all again. */
+  /** Shows only the most frequent failure type, then the next, successes last, then all again. */
   nextFailure(): void {
     const { counts, failure } = this.#view;
-    const later = OUTCOMES.slice(failure === null ? 0 : OUTCOMES.indexOf(failure) + 1);
-    this.#restart({ failure: later.find((outcome) => (counts[outcome] ?? 0) > 0) ?? null });
+    const often = (outcome: Outcome): number => counts[outcome] ?? 0;
+    // Counts go on while the user goes through: the order stays that of the first press.
+    if (failure === null) {
+      this.#tour = FAILURE_TYPES.filter((type) => often(type) > 0).toSorted((a, b) => often(b) - often(a));
+      if (often('success') > 0) this.#tour.push('success');
+    }
+    const place = failure === null ? 0 : this.#tour.indexOf(failure) + 1;
+    this.#restart({ failure: (place === 0 && failure !== null ? null : this.#tour[place]) ?? null });
   }
 
   /** Shows only one outcome; all for null, or one that there is not. */
@@ -201,10 +210,7 @@ export class EpisodeList {
   #restart(change: Partial<EpisodeListView>): void {
     this.#forget();
     // The rows of before must not stand under the new filter until it is answered.
-    const { filterText, failure } = { ...this.#view, ...change };
-    const isFiltered = filterText !== '' || failure !== null;
-    const isSearching = this.#order !== null || this.#view.isSearching || isFiltered;
-    const empty = { rows: [], total: 0, fresh: 0, top: 0, selected: 0, isSearching, error: null };
+    const empty = { rows: [], total: 0, fresh: 0, top: 0, selected: 0, isSearching: true, error: null };
     this.#view = { ...this.#view, ...change, ...empty, following: true };
     this.#order = null;
     this.#countedAt = Number.NEGATIVE_INFINITY;

@@ -74,7 +74,7 @@ export const KEYMAP = {
     keys: ['f'],
     screens: ['overview', 'episodes'],
     label: 'failure type',
-    description: 'show only the next failure type that has episodes, then all again',
+    description: 'show only the most frequent failure type, then the next, then all again',
     disabled: needsRun,
   },
   eventEpisodes: {
@@ -219,7 +219,7 @@ export const KEYMAP = {
     keys: ['3'],
     screens: MAIN,
     label: 'episodes',
-    description: 'the episodes over the whole screen, and on a wide one how they are distributed',
+    description: 'the episodes over the whole screen, and on a wide one how they are distributed; and back',
     disabled: needsRun,
   },
   hosts: {
@@ -312,6 +312,18 @@ export const KEYMAP = {
     screens: ['confirm'],
     label: 'choose',
     description: 'move between the answers',
+  },
+  agree: {
+    keys: ['y'],
+    screens: ['confirm'],
+    label: 'yes',
+    description: 'do what is asked about',
+  },
+  refuse: {
+    keys: ['n'],
+    screens: ['confirm'],
+    label: 'no',
+    description: 'leave it, as Esc does',
   },
   cancel: {
     keys: ['escape'],

@@ -193,6 +193,6 @@ function showComparison(session: Session): void {
     if (session.screen !== 'runs') return null;
     session.comparison = comparison;
     session.goTo('compare');
-    return null;
+    return `${chosen.length} runs compared`;
   });
 }

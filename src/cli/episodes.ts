@@ -88,6 +88,7 @@ function facetLines(facets: EpisodeFacets, run: string): string[] {
     ['OUTCOME', values(facets.failures, 'success')],
     ['FAMILY', values(facets.families, '')],
     ['HOST', values(facets.hosts, '')],
+    ['BEHAVIOUR', values(facets.behaviours, '')],
     ['ITERATION', bands(facets.iterations)],
     ['REWARD', [...bands(facets.rewards), ...withoutReward]],
   ];

@@ -257,7 +257,7 @@ function addInspectVerbs(program: Command, finish: (exitCode: number) => void): 
     .allowUnknownOption()
     .addOption(new Option('--limit <n>', 'most to list').argParser(parsePositive).default(20))
     .option('--run <run>', 'default: the newest run')
-    .option('--facets', 'how they are distributed: by outcome, family, host, iteration and reward')
+    .option('--facets', 'how they are distributed: by outcome, family, host, behaviour, iteration and reward')
     .option('--complete <text>', 'how this filter text can go on, with how many episodes it would match')
     .addOption(jsonOption())
     .action(

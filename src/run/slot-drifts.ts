@@ -10,10 +10,16 @@ export interface SlotNews {
 /** A worker is not told of again for a figure before, ms. */
 const QUIET_MS = 60_000;
 
-const FIGURES: Readonly<Record<SlotDrift['figure'], (value: number) => string>> = {
-  cpuMs: (value) => `${seconds(value)} of CPU time in 5 s`,
-  tempBytes: (value) => `${mebibytes(value)} in its temporary directory`,
-  openFiles: (value) => `${Math.round(value)} open files in its temporary directory`,
+/** How a figure is written, and what it is of. */
+interface Figure {
+  readonly text: (value: number) => string;
+  readonly of: string;
+}
+
+const FIGURES: Readonly<Record<SlotDrift['figure'], Figure>> = {
+  cpuMs: { text: seconds, of: 'of CPU time in 5 s' },
+  tempBytes: { text: mebibytes, of: 'in its temporary directory' },
+  openFiles: { text: (value) => `${Math.round(value)}`, of: 'open files in its temporary directory' },
 };
 
 /**
@@ -27,8 +33,8 @@ export class SlotDrifts {
   /** What to tell of these drifts of a worker; the others are counted, and told of with the next one of their figure. */
   add(worker: number, drifts: readonly SlotDrift[], now: number): SlotNews[] {
     return drifts.flatMap(({ slot, figure, value, median }) => {
-      const text = FIGURES[figure];
-      const message = `${text(value)}; the median of its worker's slots: ${text(median)}`;
+      const { text, of } = FIGURES[figure];
+      const message = `${text(value)} ${of}; the median of its worker's slots: ${text(median)}`;
       return this.#choose(`${worker} ${figure}`, { slot, message }, now);
     });
   }

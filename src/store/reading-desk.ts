@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { EpisodeSummary } from '../domain/episode.ts';
 import type { IterationMetrics } from '../domain/run.ts';
 import type { LongEpisode, StepPage } from './long-episode.ts';
@@ -113,10 +114,13 @@ function figuresOfRun(paths: RunPaths): RunFigures {
   };
 }
 
-/** The lab writes the config itself, one key a line. */
+/** The lab writes the config itself, one key a line. Of a module of one's own its file name: the path would not fit. */
 function envOf({ config }: RunPaths): string | null {
   try {
-    return /^env:\s*\n(?: +.*\n)*? +name: *"?([\w.-]+)/mu.exec(readFileSync(config, 'utf8'))?.[1] ?? null;
+    const text = readFileSync(config, 'utf8');
+    const name = /^env:\s*\n(?: +.*\n)*? +name: *(?:"([^"\n]+)"|([^\s#]+))/mu.exec(text);
+    const found = name?.[1] ?? name?.[2];
+    return found === undefined ? null : basename(found);
   } catch {
     return null;
   }

@@ -13,6 +13,8 @@ const chartsSchema = z.object({
   log: z.boolean().catch(false),
   /** First and last iteration shown; null: all. */
   window: z.tuple([z.int(), z.int()]).nullable().catch(null),
+  /** The window goes along with the newest iteration. */
+  isAtEnd: z.boolean().catch(false),
 });
 
 /** Every part that cannot be understood is as it was at first: it may be of another version, or damaged. */
@@ -25,7 +27,7 @@ const viewStateSchema = z.object({
   facets: z.boolean().catch(true),
   /** The episode that the pointer was on, or null while the list followed new ones. */
   selected: z.string().nullable().catch(null),
-  charts: chartsSchema.catch({ page: 'run', smoothing: 0, log: false, window: null }),
+  charts: chartsSchema.catch({ page: 'run', smoothing: 0, log: false, window: null, isAtEnd: false }),
 });
 
 /** How somebody looked at a run when they left it. */

@@ -279,7 +279,7 @@ it('tells of a slot that uses far more than its peers', () => {
   run.drifts = [{ slot: 5, figure: 'tempBytes', value: 64 * 2 ** 20, median: 0 }];
   run.run(TICK_MS);
   expect(run.events).toContain(
-    "slot-drift worker 0@local, slot 5: 64.0 MiB in its temporary directory; the median of its worker's slots: 0.0 MiB in its temporary directory",
+    "slot-drift worker 0@local, slot 5: 64.0 MiB in its temporary directory; the median of its worker's slots: 0.0 MiB",
   );
 });
 

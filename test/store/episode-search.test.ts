@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EpisodeSummary } from '../../src/domain/episode.ts';
 import { LabError } from '../../src/domain/error.ts';
+import { BEHAVIOUR_NAMES } from '../../src/domain/failure.ts';
 import { openEpisodeSearch, QueuedSearch } from '../../src/store/episode-search.ts';
 import { parseFilter } from '../../src/store/filter.ts';
 import { openRunStore } from '../../src/store/index-writer.ts';
@@ -56,6 +57,19 @@ describe('a search', () => {
         expect(counted).toBe(long.filter((one) => numberOf(one) >= from && numberOf(one) < to).length);
       }
     }
+    await search.close();
+  });
+
+  it('counts an episode under each of its behaviours', async () => {
+    const search = openEpisodeSearch(paths);
+    const facets = await search.facets(parseFilter('*').where);
+    const expected = BEHAVIOUR_NAMES.map((value) => ({
+      value,
+      count: count(({ behaviours }) => behaviours.includes(value)),
+    })).filter((one) => one.count > 0);
+    expect(expected.length).toBeGreaterThan(1);
+    expect(facets?.behaviours).toHaveLength(expected.length);
+    expect(facets?.behaviours).toEqual(expect.arrayContaining(expected));
     await search.close();
   });
 

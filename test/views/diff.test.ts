@@ -42,7 +42,7 @@ describe('comparing two episodes', () => {
   it('takes the marked one and the one in front', () => {
     press('m', 'j', 'd');
     expect(session.screen).toBe('diff');
-    expect(screen()[0]).toMatch(/^two episodes/u);
+    expect(screen()[0]).toMatch(/^two episodes {2}\w+\/\w+\/\d+/u);
     expect(screen()[2]).toMatch(/e130 {2}iteration .*e129 {2}iteration/u);
     press('escape', 'enter', 'd');
     expect(session.screen).toBe('diff');

@@ -67,6 +67,13 @@ function ids(): string[] {
 }
 
 describe('EpisodeList', () => {
+  it('does not say that there is nothing before it was answered', async () => {
+    list = new EpisodeList();
+    expect(list.view).toMatchObject({ rows: [], isSearching: true });
+    await look();
+    expect(list.view).toMatchObject({ total: 450, isSearching: false });
+  });
+
   it('follows new episodes until the user moves', async () => {
     expect(ids()).toEqual(['e450', 'e449', 'e448', 'e447', 'e446']);
     appendEpisodes(run.store, 451, 452);
@@ -137,9 +144,9 @@ describe('EpisodeList', () => {
     expect(list.view.total).toBe(100);
     list.nextFailure();
     await look();
-    expect(list.view.failure).toBe('env_crash');
-    expect(list.view.rows.every(({ failure }) => failure === 'env_crash')).toBe(true);
-    expect(list.view.total).toBe(list.view.counts['env_crash']);
+    expect(list.view.failure).toBe('env_timeout');
+    expect(list.view.rows.every(({ failure }) => failure === 'env_timeout')).toBe(true);
+    expect(list.view.total).toBe(list.view.counts['env_timeout']);
     list.clear();
     await look();
     expect(list.view).toMatchObject({ failure: null, filterText: '', total: 450 });
@@ -154,6 +161,9 @@ describe('EpisodeList', () => {
     } while (list.view.failure !== null);
     expect(seen).toHaveLength(Object.keys(list.view.counts).length + 1);
     expect(seen.at(-2)).toBe('success');
+    const { counts } = list.view;
+    const often = seen.slice(0, -2).map((outcome) => counts[outcome ?? ''] ?? 0);
+    expect(often).toEqual(often.toSorted((a, b) => b - a));
   });
 
   it('refuses a wrong filter and keeps the one it had', async () => {

@@ -192,9 +192,13 @@ describe('what can be done with workers', () => {
     expect(screen().join('\n')).toContain(title);
     press('enter');
     expect(session.question).toBeNull();
+    press(key, 'n');
+    expect(session.question).toBeNull();
     press(key, 'tab', 'enter');
     await until(() => commands().length > 0);
-    expect(commands()).toEqual([expect.objectContaining(request)]);
+    press(key, 'y');
+    await until(() => commands().length > 1);
+    expect(commands()).toEqual([expect.objectContaining(request), expect.objectContaining(request)]);
   });
 
   it('a host stands for all of its workers; u needs no question', async () => {

@@ -76,6 +76,16 @@ describe('the list of runs', () => {
     expect(screen().find((line) => line.includes(' older '))).toMatch(/200 [▁-█]{8,} +80\.0%/u);
   });
 
+  it.each([
+    ['/home/me/my-env.mjs # lab.yaml:3', 'my-env.mjs'],
+    ['"/home/me/all of them/tools.mjs"', 'tools.mjs'],
+  ])('names an environment of ones own by its file: %s', async (name, shown) => {
+    writeFileSync(addRun('mine', 'stopped', 3).config, `name: mine\nenv:\n  name: ${name}\n  options: {}\n`);
+    session.showRuns();
+    await until(() => session.runsDesk.views.size === 3);
+    expect(screen().find((line) => line.includes(' mine '))).toContain(` ${shown} `);
+  });
+
   it('says why the figures of a run cannot be read', async () => {
     const paths = runPaths(fake.runsDirectory, 'broken');
     createRunDirectory(paths);

@@ -59,8 +59,11 @@ export function drawDiff({ diff, toast, keys }: DiffModel, size: Size, look: Loo
 }
 
 function titleLine(diff: EpisodeDiff, width: number, look: Look): Line {
+  const { task } = diff.left;
+  const tasks = task === diff.right.task ? `  ${task}` : `  ${task} and ${diff.right.task}`;
   const left: Line = [
     seg(diff.comparison === null ? 'two episodes' : 'an episode and its re-execution', 'bold'),
+    seg(untrusted(tasks), 'dim'),
   ];
   const place = `${formatCount(diff.cursor.selected + 1)}/${formatCount(diff.rows.length)}`;
   return spread(left, [seg(place, 'dim')], width, look);
@@ -73,7 +76,7 @@ function verdictLine({ comparison, differences, firstStep }: EpisodeDiff, width:
   }
   const text =
     firstStep === null
-      ? 'they are the same'
+      ? 'the same was seen, done and paid in every step'
       : `${formatCount(differences)} rows differ, the first at step ${firstStep}`;
   return fitLine([seg(text, firstStep === null ? 'good' : 'warn')], width, look);
 }

@@ -193,7 +193,7 @@ function wastePieces(waste: Waste | null): Line[] {
     .filter((kind) => kind === 'useful' || waste[kind] > 0)
     .toSorted((a, b) => waste[b] - waste[a])
     .map((kind) => pair(WASTE_WORDS[kind], formatShare(waste[kind] / total), WASTE_TONES[kind]));
-  return [...shares, pair('of', formatDuration(total))];
+  return [...shares, pair('of', `${formatDuration(total)} slot time`)];
 }
 
 /** The shares as one bar, in the order of the table. */

@@ -168,7 +168,7 @@ function drawSparkline(chart: ChartSpec, width: number, look: Look): Segment[] {
   const levels = look.glyphs === 'ascii' ? SPARKS.ascii : SPARKS.unicode;
   const marks = new Map(
     // In one row a mark takes the place of the value: only what explains it is worth that.
-    chart.marks
+    marksWithin(chart)
       .filter(({ kind }) => kind !== 'event')
       .toSorted(troubleLast)
       .map(({ x, kind }) => [columnOf(x, domain, columns), kind]),
@@ -250,11 +250,19 @@ function drawMarks(
   look: Look,
 ): void {
   const signs = markSigns(look);
+  const domain = domainOf(chart);
   // A cell keeps what was put into it first: trouble before knobs.
-  for (const { x, kind } of chart.marks.toSorted(troubleLast).toReversed()) {
-    const column = columnOf(x, domainOf(chart), columns);
+  for (const { x, kind } of marksWithin(chart).toSorted(troubleLast).toReversed()) {
+    const column = columnOf(x, domain, columns);
     for (let row = 0; row < height; row += 1) canvas.put(column, row, signs[kind], MARKS[kind].tone);
   }
+}
+
+/** Those of what is shown: on a part of the run, what happened before or after it has no place, not at its edges either. */
+function marksWithin({ marks, domain }: ChartSpec): readonly ChartMark[] {
+  if (domain === undefined) return marks;
+  const [from, to] = domain;
+  return marks.filter(({ x }) => x >= from && x <= to);
 }
 
 /** The characters that marks are drawn with. */

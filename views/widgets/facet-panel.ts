@@ -21,7 +21,7 @@ interface Section {
 const COUNT_WIDTH = 9;
 const BAR_WIDTH = 8;
 
-/** `rows` rows: the list's episodes by outcome, family, host, iteration and reward, each value with its count and a bar. */
+/** `rows` rows: the list's episodes by outcome, family, behaviour, host, iteration and reward, each value with its count and a bar. */
 export function drawFacetPanel(view: FacetView, width: number, rows: number, look: Look): Line[] {
   const lines = view.facets === null ? [note(view)] : facetLines(view.facets, view.isOld, width, rows, look);
   return Array.from({ length: rows }, (_, row) => fitLine(lines[row] ?? [], width, look));
@@ -58,12 +58,14 @@ function facetLine({ label, count }: Row, most: number, isOld: boolean, width: n
 }
 
 function sectionsOf(facets: Facets): Section[] {
-  const { failures, families, hosts, iterations, rewards, withoutReward } = facets;
+  const { failures, families, hosts, behaviours, iterations, rewards, withoutReward } = facets;
   const without: Row[] = withoutReward === 0 ? [] : [{ label: 'none', count: withoutReward }];
   return [
     valueSection('outcome', failures, 'success'),
     valueSection('family', families, 'none'),
-    valueSection('host', hosts, 'none'),
+    valueSection('behaviour', behaviours, 'none'),
+    // One host says nothing.
+    ...(hosts.length > 1 ? [valueSection('host', hosts, 'none')] : []),
     bandSection('iteration', iterations, 1, []),
     bandSection('reward', rewards, 0, without),
   ].filter(({ wanted }) => wanted > 0);

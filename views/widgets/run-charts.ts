@@ -21,8 +21,10 @@ import { extent } from './resample.ts';
 /** Four charts of one page. All share their x axis, their marks, and the curve of the run that this one was branched from. */
 export function runCharts(run: RunSnapshot, view: ChartView): ChartSpec[] {
   const curves = runCurves(run);
-  const { cursor, window, log } = view;
-  const [from, to] = window ?? curves.span ?? [0, 0];
+  const { cursor, log } = view;
+  const all = curves.span ?? [0, 0];
+  const window = view.shown(all);
+  const [from, to] = window ?? all;
   const xs = curves.positions(from, to);
   const marks = [
     ...marksOf(run, curves),
@@ -32,6 +34,7 @@ export function runCharts(run: RunSnapshot, view: ChartView): ChartSpec[] {
     run,
     curves,
     view,
+    window,
     shared: { xs, marks, guide: null, log, ...(window === null ? {} : { domain: window }) },
   };
   switch (view.page) {
@@ -50,6 +53,8 @@ interface Frame {
   readonly run: RunSnapshot;
   readonly curves: RunCurves;
   readonly view: ChartView;
+  /** Iterations that are shown; null: all of them. */
+  readonly window: readonly [number, number] | null;
   readonly shared: Pick<ChartSpec, 'xs' | 'marks' | 'guide' | 'log' | 'domain'>;
 }
 
@@ -193,7 +198,8 @@ function familyCharts(frame: Frame): ChartSpec[] {
     families.slice(pair * FAMILIES, (pair + 1) * FAMILIES),
   );
   const charts = [
-    ...pairs.map((pair) => ({ title: 'held-out', series: pair.map(ofFamily) })),
+    // All on one scale: 2 % of one family must not stand as high as 90 % of the next.
+    ...pairs.map((pair) => ({ title: 'held-out', series: pair.map(ofFamily), high: 1 })),
     { title: 'void share', series: [curve('voidShare')] },
     { title: 'truncated share', series: [curve('truncatedShare')] },
     { title: 'steps an episode', series: [curve('meanSteps', { format: formatNumber })] },
@@ -214,11 +220,11 @@ export function iterationSpan(run: RunSnapshot): readonly [number, number] {
 const LEAST_CONTEXT = 20;
 
 function ownCurve(
-  { curves, view }: Pick<Frame, 'curves' | 'view'>,
+  { curves, view, window }: Pick<Frame, 'curves' | 'view' | 'window'>,
   name: CurveName,
   look: Partial<ChartSeries>,
 ): ChartSeries {
-  const { smoothing, cursor, window } = view;
+  const { smoothing, cursor } = view;
   const [from, to] = window ?? curves.span ?? [0, 0];
   const { xs, ys } = curves.curve(name, { from, to, smoothing });
   return {
@@ -235,16 +241,20 @@ function ownCurve(
 }
 
 /** The same figure of the run's parent, with its value at the iteration that the run has come to; nothing without one. */
-function parentCurve({ run, view }: Frame, name: CurveName, look: Partial<ChartSeries>): ChartSeries[] {
+function parentCurve(
+  { run, view, window }: Frame,
+  name: CurveName,
+  look: Partial<ChartSeries>,
+): ChartSeries[] {
   const { parent } = run.manifest;
-  const rows = parentRows(run, view);
+  const rows = parentRows(run, window);
   if (parent === null || rows.length === 0) return [];
   const curves = curvesOf(rows);
   const reached = run.iterations.at(-1)?.iteration ?? parent.iteration;
   const beside = curves.valueFrom(name, reached, 0);
   return [
     {
-      ...ownCurve({ curves, view }, name, look),
+      ...ownCurve({ curves, view, window }, name, look),
       current: Number.isFinite(beside) ? beside : curves.newest(name, 0),
       label: formatBranchPoint(parent),
       shortLabel: 'parent',
@@ -258,7 +268,7 @@ function parentCurve({ run, view }: Frame, name: CurveName, look: Partial<ChartS
  * The part of the parent that is shown: on either side of the branch as much as the branch is long. A young branch of a
  * long run would otherwise be a dot beside it.
  */
-function parentRows(run: RunSnapshot, { window }: ChartView): readonly IterationMetrics[] {
+function parentRows(run: RunSnapshot, window: Frame['window']): readonly IterationMetrics[] {
   const { manifest, parentIterations } = run;
   if (manifest.parent === null) return [];
   const branched = manifest.parent.iteration;
@@ -299,10 +309,10 @@ function marksOf({ knobChanges, alarms, turns }: RunSnapshot, curves: RunCurves)
 }
 
 /** The notation of filters: `iter:1..47` finds the episodes of the chart. */
-function spanOf({ run, curves, view }: Frame): { readonly span?: string } {
-  const { cursor, smoothing, log, window } = view;
+function spanOf({ run, curves, view, window }: Frame): { readonly span?: string } {
+  const { cursor, smoothing, log } = view;
   const own = window ?? curves.span;
-  const parent = parentRows(run, view);
+  const parent = parentRows(run, window);
   const ends = extent([
     ...(curves.length === 0 || own === null ? [] : own),
     ...[parent[0], parent.at(-1)].flatMap((row) => row?.iteration ?? []),

@@ -1,3 +1,5 @@
+import { BEHAVIOUR_NAMES } from '../../domain/failure.ts';
+import { behaviourMask } from '../episode-row.ts';
 import { countCodes, countCommon, countRows, type RowBits } from './bits.ts';
 import type { Column } from './column.ts';
 import type { BlockColumn } from './episode-cells.ts';
@@ -23,6 +25,8 @@ export interface EpisodeFacets {
   readonly failures: readonly ValueCount[];
   readonly families: readonly ValueCount[];
   readonly hosts: readonly ValueCount[];
+  /** By behaviour that was seen in them: an episode may be counted several times, and most are not at all. */
+  readonly behaviours: readonly ValueCount[];
   /** Bands of iterations and of reward that hold something or lie between such. */
   readonly iterations: readonly BandCount[];
   readonly rewards: readonly BandCount[];
@@ -45,6 +49,7 @@ export function countFacets(matched: readonly MatchedRows[]): EpisodeFacets {
     failures: countTexts(matched, 'failure'),
     families: countTexts(matched, 'family'),
     hosts: countTexts(matched, 'host'),
+    behaviours: countBehaviours(matched),
     iterations: bands(countNumbers(matched, 'iteration'), 1),
     rewards: bands(rewards, 0),
     withoutReward: count - rewarded,
@@ -60,6 +65,21 @@ export function countTexts(matched: readonly MatchedRows[], column: BlockColumn)
     for (const [code, count] of counts.entries()) {
       const value = held?.texts[code] ?? null;
       if (count > 0) totals.set(value, (totals.get(value) ?? 0) + count);
+    }
+  }
+  return byCount(totals);
+}
+
+function countBehaviours(matched: readonly MatchedRows[]): ValueCount[] {
+  const totals = new Map<string, number>();
+  for (const { numbers: masks, counts } of countNumbers(matched, 'behaviours')) {
+    for (const name of BEHAVIOUR_NAMES) {
+      const bit = behaviourMask([name]);
+      const count = masks.reduce(
+        (sum, mask, code) => sum + ((mask & bit) === 0 ? 0 : (counts[code] ?? 0)),
+        0,
+      );
+      if (count > 0) totals.set(name, (totals.get(name) ?? 0) + count);
     }
   }
   return byCount(totals);

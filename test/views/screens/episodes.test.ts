@@ -17,7 +17,8 @@ const FACETS: NonNullable<FacetView['facets']> = {
     { value: 'env_crash', count: 40 },
   ],
   families: [{ value: 'evil\u001B[2J', count: 1000 }],
-  hosts: [],
+  hosts: [{ value: 'local', count: 1000 }],
+  behaviours: [{ value: 'loop', count: 60 }],
   iterations: Array.from({ length: 20 }, (_, band) => ({ from: band * 2, to: band * 2 + 2, count: 50 })),
   rewards: [
     { from: -0.5, to: 0, count: 1 },
@@ -72,6 +73,12 @@ describe('the panel of counts', () => {
       }
     },
   );
+
+  it('has what was seen in the episodes, and no single host', () => {
+    const lines = panel(40);
+    expect(lines).toContain('behaviour');
+    expect(lines).not.toContain('host');
+  });
 
   it('says one number where a band is narrower than what is written of it', () => {
     const rewards = [{ from: 0.25, to: 0.2500001, count: 9 }];

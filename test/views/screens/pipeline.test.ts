@@ -50,7 +50,7 @@ describe('the pipeline screen', () => {
       /back-pressure none +samples queued 3\.81 MiB +slows at 381 MiB . stops at 477 MiB/u,
     );
     expect(text).toMatch(
-      /useful 91\.4%.*cut short by a limit 6\.1%.*too old or too many 2\.0%.*void 0\.5%.*of 16m25s/u,
+      /useful 91\.4%.*cut short by a limit 6\.1%.*too old or too many 2\.0%.*void 0\.5%.*of 16m25s slot time/u,
     );
     expect(text).not.toContain('done again');
   });

@@ -81,6 +81,13 @@ describe('drawChart', () => {
     `);
   });
 
+  it('leaves out marks of what is not shown instead of drawing them at its edges', () => {
+    const marks = [1, 5, 9].map((x) => ({ x, kind: 'event' }) as const);
+    const drawn = textOf(drawChart(chart(RAMP, { marks, domain: [4, 6] }), SIZE, PLAIN));
+    expect(drawn[1]?.match(/'/gu)).toHaveLength(1);
+    expect(drawn[1]?.indexOf("'")).toBeGreaterThan(10);
+  });
+
   it('keeps two curves apart without colour, each on its own scale', () => {
     const spec = chart(RAMP);
     const second = {

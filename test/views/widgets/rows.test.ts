@@ -201,7 +201,7 @@ describe('the footer', () => {
       trimmed([drawFooter('overview', { ...live, live: false, state: 'stopped' }, 80, BRAILLE)]),
     ).toMatchInlineSnapshot(`
       [
-        "? help  q quit  / filter  f failure type  Enter open  1 runs  7 who waits",
+        "? help  q quit  / filter  f failure type  Enter open  1 runs  c charts",
       ]
     `);
   });

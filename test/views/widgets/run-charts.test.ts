@@ -150,6 +150,23 @@ describe('how the user looks at the charts', () => {
     expect(view.window).toBeNull();
   });
 
+  it('goes along with the run while it shows the newest, and stays where somebody went back to', () => {
+    const view = new ChartView();
+    view.zoom(1, all);
+    expect(view.shown([1, 70])).toEqual([50, 70]);
+    const again = new ChartView();
+    again.restore(view.state);
+    expect(again.shown([1, 70])).toEqual([50, 70]);
+    view.pan(-1, [1, 70]);
+    expect(view.shown([1, 90])).toEqual([45, 65]);
+    view.pan(1, [1, 70]);
+    expect(view.shown([1, 90])).toEqual([70, 90]);
+    view.moveCursor(-1, [1, 90]);
+    expect(view.shown([1, 120])).toEqual([70, 90]);
+    view.moveCursor(99, [1, 90]);
+    expect([view.cursor, view.shown([1, 120])]).toEqual([null, [100, 120]]);
+  });
+
   it('shows only what is in the window, on that domain', () => {
     const view = new ChartView();
     view.zoom(1, all);
@@ -214,6 +231,10 @@ describe('how the user looks at the charts', () => {
       'held-out',
       'void share',
       'truncated share',
+    ]);
+    expect(charts.slice(0, 2).map(({ low, high }) => [low, high])).toEqual([
+      [0, 1],
+      [0, 1],
     ]);
     expect(charts.flatMap(({ series }) => series.map(({ label }) => label))).toEqual([
       'ordered',
