@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { pressKey } from '../../views/actions.ts';
 import { Session } from '../../views/session.ts';
+import { columnsFor } from '../../views/widgets/episode-table.ts';
 import { FakeRun } from './fake-run.ts';
 import { BRAILLE } from './looks.ts';
 
@@ -98,6 +99,13 @@ it('is not written by a screen that changed nothing, and survives damage', async
     expect(session.list.view.filterText).toBe('');
     session.close();
   }
+});
+
+it('a list with columns that there are not has those of its width', async () => {
+  writeFileSync(file(), '{"screen":"episodes","columns":["nothing"]}');
+  const session = await opened();
+  expect(columnsFor(120, session.columns)).toEqual(columnsFor(120, null));
+  expect(columnsFor(120, [])).toEqual(columnsFor(120, null));
 });
 
 it('goes on where nothing can be written', async () => {
