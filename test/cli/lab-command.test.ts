@@ -17,5 +17,10 @@ it('and names their directory where they are elsewhere, as a shell needs it', ()
   expect(completeCommands('turn its knobs with: agentrl-lab set; or: agentrl-lab stop demo-1')).toBe(
     'turn its knobs with: agentrl-lab set --runs /data/runs; or: agentrl-lab stop demo-1 --runs /data/runs',
   );
+  const complete = `see ${labCommand('fsck', 'demo-1', '--repair')}; or ${labCommand('stop')}`;
+  expect(completeCommands(complete)).toBe(complete);
+  expect(completeCommands('again: agentrl-lab replay e7, agentrl-lab workers drain 0')).toBe(
+    'again: agentrl-lab replay e7 --runs /data/runs, agentrl-lab workers drain 0 --runs /data/runs',
+  );
   expect(completeCommands('all keys: agentrl-lab config')).toBe('all keys: agentrl-lab config');
 });
