@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { formatBytes } from '../domain/bytes.ts';
 import { LabError } from '../domain/error.ts';
 import { duration } from '../domain/figure-text.ts';
+import { MOST_SLOTS } from '../domain/host.ts';
 import type { ChildStatus, RunStatus } from '../domain/run.ts';
 import { visibleText } from '../domain/visible-text.ts';
 import type { WorkerAction } from '../protocol/control.ts';
@@ -94,8 +95,10 @@ export function addWorkersVerb(program: Command): void {
 }
 
 function parseSlots(text: string): number {
-  if (!/^[1-9]\d*$/u.test(text)) throw new InvalidArgumentError('wanted: a whole number of 1 or more');
-  return Number(text);
+  const slots = /^[1-9]\d*$/u.test(text) ? Number(text) : Number.NaN;
+  if (!(slots <= MOST_SLOTS))
+    throw new InvalidArgumentError(`wanted: a whole number from 1 to ${MOST_SLOTS}`);
+  return slots;
 }
 
 async function changeWorkers(
