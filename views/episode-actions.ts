@@ -93,7 +93,7 @@ function chooseColumns(session: Session): void {
       if (name === undefined) session.columns = null;
       else {
         const kept = shown().includes(name) ? shown().filter((one) => one !== name) : [...shown(), name];
-        session.columns = COLUMN_NAMES.filter((one) => kept.includes(one));
+        session.columns = kept.length === 0 ? null : COLUMN_NAMES.filter((one) => kept.includes(one));
       }
     },
   });

@@ -62,6 +62,8 @@ export async function runLines(
   session.resize(SIZE);
   const reader = new Reader(session, (line) => output.write(`${line}\n`));
   const lines = createInterface({ input, output, terminal: false });
+  // From now on: what is typed ahead, and an end of the input, would be missed while the screen settles.
+  const typed = lines[Symbol.asyncIterator]();
   const leave = session.subscribe(() => {
     if (session.quitting) lines.close();
     else reader.announce();
@@ -70,7 +72,7 @@ export async function runLines(
   reader.all();
   output.write('help lists the commands\n');
   output.write('> ');
-  for await (const line of lines) {
+  for await (const line of typed) {
     await reader.obey(line.trim());
     if (session.quitting) break;
     output.write('> ');

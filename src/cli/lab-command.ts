@@ -14,12 +14,18 @@ export function labCommand(...words: readonly string[]): string {
   return ['agentrl-lab', ...words, ...runs].join(' ');
 }
 
+const VERBS =
+  'alert|archive|attach|branch|checkpoint|compact|compare|episodes|export|filter|fork|fsck|ls|pause|pin|preview|replay|' +
+  'resume|runs|set|show|slots|sql|stop|undo|workers';
+/** A command about runs; what `labCommand` made, or somebody wrote out, names their directory already. */
+const COMMAND = new RegExp(
+  `agentrl-lab ((?:${VERBS})\\b(?: (?!--)[\\w=.<>@-]+)*)(?!(?: [^\\s;,]+)* --runs )(?![\\w=.<>@-])`,
+  'gu',
+);
+
 /** The same for commands about runs inside a text that was written elsewhere. */
 export function completeCommands(text: string): string {
-  return text.replaceAll(
-    /agentrl-lab ((?:archive|attach|branch|checkpoint|compact|compare|episodes|export|filter|fsck|ls|pause|pin|preview|resume|runs|set|show|sql|stop|undo|workers)\b(?: (?!--)[\w=.<>@-]+)*)/gu,
-    (_command, words: string) => labCommand(words),
-  );
+  return text.replaceAll(COMMAND, (_command, words: string) => labCommand(words));
 }
 
 /** A word as a shell reads it back. */

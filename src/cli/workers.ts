@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { formatBytes } from '../domain/bytes.ts';
 import { LabError } from '../domain/error.ts';
 import { duration } from '../domain/figure-text.ts';
+import { MOST_SLOTS } from '../domain/host.ts';
 import type { ChildStatus, RunStatus } from '../domain/run.ts';
 import { visibleText } from '../domain/visible-text.ts';
 import type { WorkerAction } from '../protocol/control.ts';
@@ -87,11 +88,17 @@ export function addWorkersVerb(program: Command): void {
   workers
     .command('add <host>')
     .description('another worker on a host of the config')
-    .addOption(new Option('--slots <n>', 'default: as many as the others have').argParser(parsePositive))
+    .addOption(new Option('--slots <n>', 'default: as many as the others have').argParser(parseSlots))
     .action(
       async (host: string, _options, command: Command) =>
         await addWorker(host, command.optsWithGlobals<WorkersOptions & { readonly slots?: number }>()),
     );
+}
+
+function parseSlots(text: string): number {
+  const slots = parsePositive(text);
+  if (slots > MOST_SLOTS) throw new InvalidArgumentError(`wanted: a whole number from 1 to ${MOST_SLOTS}`);
+  return slots;
 }
 
 async function changeWorkers(

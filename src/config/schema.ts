@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { alertRuleSchema } from '../domain/alert.ts';
 import { DEFAULT_REWARDS } from '../domain/default-rewards.ts';
-import { hostSpecSchema } from '../domain/host.ts';
+import { hostSpecSchema, MOST_SLOTS } from '../domain/host.ts';
 import { KNOB_NAMES, KNOBS, type KnobKind, type KnobName } from '../domain/knob.ts';
 import { auditRuleSchema } from '../domain/leak.ts';
 import { nearest } from '../domain/nearest.ts';
@@ -26,7 +26,7 @@ function knobSchema(name: KnobName): z.ZodDefault<z.ZodNumber> {
 
 const samplingSchema = z
   .strictObject({
-    slots: z.int().min(1).max(100_000).default(256),
+    slots: z.int().min(1).max(MOST_SLOTS).default(256),
     slice: z.int().min(1).max(4096).optional(),
     batch: z
       .strictObject({

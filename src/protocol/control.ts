@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ERROR_CODES } from '../domain/error.ts';
+import { MOST_SLOTS } from '../domain/host.ts';
 import { knobNameSchema } from '../domain/knob.ts';
 
 /** What can be done with a worker that is there. */
@@ -62,7 +63,7 @@ export const controlRequestSchema = z.discriminatedUnion('command', [
     command: z.literal('add_worker'),
     who: z.string(),
     host: z.string(),
-    slots: z.int().positive().nullable(),
+    slots: z.int().positive().max(MOST_SLOTS).nullable(),
   }),
   /** Keeps the steps of an episode whatever the budget, or lets it go again. */
   z.object({

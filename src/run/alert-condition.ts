@@ -143,7 +143,7 @@ class EpisodeCondition implements AlertCondition {
     const counted = this.#border.isShare
       ? `${this.format(this.figure)}, ${matched} of ${total} episodes`
       : `${matched} of ${total} episodes`;
-    return `${counted} ${where} match ${filter}; ${this.#border.text}`;
+    return `${counted} ${where} match ${filter.trim() === '' ? '*' : filter}; ${this.#border.text}`;
   }
 
   formatFigure(figure: number): string {

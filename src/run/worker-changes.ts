@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { MOST_SLOTS } from '../domain/host.ts';
 import { writeFileAtomic } from '../store/atomic-file.ts';
 import { readJsonFile } from '../store/json-file.ts';
 import type { RunPaths } from '../store/run-directory.ts';
@@ -11,7 +12,7 @@ import type { RunPaths } from '../store/run-directory.ts';
 const workerChangesSchema = z.object({
   /** Workers that the config had then: with another count the numbers mean nothing. */
   configured: z.int().nonnegative(),
-  added: z.array(z.object({ host: z.string(), slots: z.int().positive() })),
+  added: z.array(z.object({ host: z.string(), slots: z.int().positive().max(MOST_SLOTS) })),
   removed: z.array(z.int().nonnegative()),
   drained: z.array(z.int().nonnegative()),
 });

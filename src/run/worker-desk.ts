@@ -124,7 +124,8 @@ export class WorkerDesk {
   refuse(worker: number, kind: string, reason: string): void {
     const { workers, journal, life } = this.#parts;
     const name = workers.name(worker);
-    if (worker < this.#configured) {
+    const isLast = workers.places.every((place) => place.worker === worker);
+    if (worker < this.#configured || isLast) {
       life.fail(kind, kind === 'workers-disagree' ? 'run' : name, reason);
       return;
     }
@@ -267,6 +268,11 @@ export class WorkerDesk {
       journal.event('warning', 'workers-reset', 'run', `${why}: that is forgotten`);
       return;
     }
+    if (!isSound(kept)) {
+      const why = 'workers.json names workers that there are not, or leaves none';
+      journal.event('warning', 'workers-reset', 'run', `${why}: it is forgotten`);
+      return;
+    }
     this.#changes = kept;
     for (const { host, slots } of kept.added) {
       const spec = hosts.find(({ name }) => name === host);
@@ -289,6 +295,12 @@ export class WorkerDesk {
       this.#parts.journal.log(`the workers' state could not be kept: ${errorText(thrown)}`);
     }
   }
+}
+
+/** Every number is a worker's, and one is left at least: with none the run would wait for ever. */
+function isSound({ configured, added, removed, drained }: WorkerChanges): boolean {
+  const places = configured + added.length;
+  return [...removed, ...drained].every((worker) => worker < places) && new Set(removed).size < places;
 }
 
 const NOBODY = { who: '', since: 0 } as const;

@@ -2,6 +2,7 @@ import {
   accessSync,
   closeSync,
   constants,
+  type Dirent,
   existsSync,
   mkdirSync,
   openSync,
@@ -154,15 +155,22 @@ export function createRunDirectory(paths: RunPaths): void {
   }
 }
 
-/** Bytes of all files below a directory; those that go meanwhile count as none. */
+/** Bytes of all files below a directory; files and directories that go meanwhile, or cannot be read, count as none. */
 export function directoryBytes(directory: string): number {
-  return readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .reduce(
-      (sum, entry) =>
-        sum + (statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0),
-      0,
-    );
+  // Not recursive by readdir: that throws for a checkpoint which the run has just removed.
+  return entriesOf(directory).reduce((sum, entry) => {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) return sum + directoryBytes(path);
+    return sum + (entry.isFile() ? (statSync(path, { throwIfNoEntry: false })?.size ?? 0) : 0);
+  }, 0);
+}
+
+function entriesOf(directory: string): Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true });
+  } catch {
+    return [];
+  }
 }
 
 /** Takes the right to write the run. Throws `run-locked`, naming the process and host that has it. */

@@ -20,5 +20,10 @@ it('and names their directory where they are elsewhere, as a shell needs it', ()
   expect(completeCommands('list them with: agentrl-lab filter ls; see: agentrl-lab workers --help')).toBe(
     'list them with: agentrl-lab filter ls --runs /data/runs; see: agentrl-lab workers --runs /data/runs --help',
   );
+  const complete = `see ${labCommand('fsck', 'demo-1', '--repair')}; or ${labCommand('stop')}`;
+  expect(completeCommands(complete)).toBe(complete);
+  expect(completeCommands('again: agentrl-lab replay e7, agentrl-lab workers drain 0')).toBe(
+    'again: agentrl-lab replay e7 --runs /data/runs, agentrl-lab workers drain 0 --runs /data/runs',
+  );
   expect(completeCommands('all keys: agentrl-lab config')).toBe('all keys: agentrl-lab config');
 });

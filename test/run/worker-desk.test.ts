@@ -175,6 +175,16 @@ describe('workers come and go', () => {
     expect(() => bench.act('remove', 'big')).toThrow('a run keeps one worker at least');
   });
 
+  it('the last one ends the run where it can never work, added or not: none would be left', () => {
+    const bench = new Bench();
+    bench.desk.add('ann@x', 'spare', null);
+    bench.act('remove', 'local', true);
+    bench.act('remove', 'big', true);
+    bench.desk.refuse(3, 'worker-refused', 'no such provider');
+    expect(bench.events.at(-1)).toBe('the run fails: worker-refused worker 3@spare: no such provider');
+    expect(bench.pool.did.at(-1)).toBe('remove 2');
+  });
+
   it('an added one that can never work leaves; one of the config is the run’s matter', () => {
     const bench = new Bench();
     bench.desk.add('ann@x', 'spare', null);
@@ -213,6 +223,15 @@ describe('the next attempt of the run', () => {
     const other = new Bench(first.root);
     expect(other.pool.did).toEqual([]);
     expect(other.events).toEqual([expect.stringContaining('the config has other workers or hosts')]);
+    for (const changes of [
+      { added: [], removed: [0, 1, 2], drained: [] },
+      { added: [], removed: [], drained: [3] },
+    ]) {
+      writeFileSync(kept, JSON.stringify({ configured: 3, ...changes }));
+      const unsound = new Bench(first.root);
+      expect(unsound.pool.did).toEqual([]);
+      expect(unsound.events).toEqual([expect.stringContaining('names workers that there are not')]);
+    }
     writeFileSync(kept, '{');
     const damaged = new Bench(first.root);
     expect(damaged.pool.did).toEqual([]);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   createRunDirectory,
+  directoryBytes,
   isRunLive,
   listRuns,
   lockRun,
@@ -172,4 +173,13 @@ describe('lock', () => {
     lock.release();
     expect(readFileSync(paths.lock, 'utf8')).toBe('of another');
   });
+});
+
+it('counts what is below a directory, and nothing for one that cannot be read', () => {
+  const { root, checkpoints } = runs.run('first');
+  mkdirSync(join(checkpoints, 'it-1'), { recursive: true });
+  writeFileSync(join(checkpoints, 'it-1', 'state'), 'x'.repeat(70));
+  writeFileSync(join(root, 'notes'), 'x'.repeat(7));
+  expect(directoryBytes(root)).toBe(77);
+  expect(directoryBytes(join(root, 'gone'))).toBe(0);
 });

@@ -123,3 +123,14 @@ it('asks before it stops a run, and leaves with bye', async () => {
   await left;
   expect(session.quitting).toBe(true);
 });
+
+it('obeys what is there before it is ready, and leaves at the end of the input', async () => {
+  const early = new PassThrough();
+  early.end('help\nno such command\n');
+  const output = new PassThrough();
+  output.setEncoding('utf8');
+  const said: string[] = [];
+  output.on('data', (text: string) => said.push(text));
+  await runLines(session, early, output);
+  expect(said.join('')).toMatch(/quit: .*there is no command no such command here/su);
+});

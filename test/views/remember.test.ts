@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { setPin } from '../../src/store/pins.ts';
 import { pressKey } from '../../views/actions.ts';
 import { Session } from '../../views/session.ts';
+import { columnsFor } from '../../views/widgets/episode-table.ts';
 import { FakeRun } from './fake-run.ts';
 import { BRAILLE } from './looks.ts';
 
@@ -129,6 +130,13 @@ it('is not written by a screen that changed nothing, and survives damage', async
     expect(session.list.view.filterText).toBe('');
     session.close();
   }
+});
+
+it('a list with columns that there are not has those of its width', async () => {
+  writeFileSync(file(), '{"screen":"episodes","columns":["nothing"]}');
+  const session = await opened();
+  expect(columnsFor(120, session.columns)).toEqual(columnsFor(120, null));
+  expect(columnsFor(120, [])).toEqual(columnsFor(120, null));
 });
 
 it('goes on where nothing can be written', async () => {

@@ -204,7 +204,8 @@ function visibleColumns(width: number, chosen: readonly string[] | null): readon
     if (used > width) break;
     shown.push(column);
   }
-  return shown;
+  // A list without a column would look like one without an episode.
+  return shown.length === 0 ? visibleColumns(width, null) : shown;
 }
 
 /** `success`, or the failure type. */
