@@ -11,7 +11,7 @@ import { resumeLiveRun } from './control.ts';
 import { followRun } from './headless.ts';
 import { printRuns } from './inspect.ts';
 import { labCommand } from './lab-command.ts';
-import { EXIT, printJson, printLine, printNote } from './output.ts';
+import { clearProgress, EXIT, printJson, printLine, printNote, showProgress } from './output.ts';
 import { ownVerb } from './own-verb.ts';
 import { forkStored, reexecute } from './reexecute.ts';
 import { findLiveRun, findRun } from './runs.ts';
@@ -77,7 +77,10 @@ export async function launchRun(
   openTui: OpenTui,
 ): Promise<number> {
   const since = Date.now();
+  // Until its processes answer the terminal would be blank.
+  if (process.stderr.isTTY) showProgress('starting a run: this takes a few seconds');
   const id = await startRun({ runsDirectory: options.runs, file, overrides: overridesOf(options) });
+  clearProgress();
   return await showRun({ id, since }, options, openTui);
 }
 

@@ -247,7 +247,8 @@ function closedValues<Name extends string>(
   names: readonly Name[],
 ): readonly Name[] {
   const values = words.map((word) => {
-    const found = names.find((name) => name === word.text.toLowerCase());
+    // `is:heldout` and `split:held_out` are one word to who types them.
+    const found = names.find((name) => withoutRules(name) === withoutRules(word.text));
     if (found !== undefined) return found;
     throw filterError(source, {
       at: word.at,
@@ -257,6 +258,10 @@ function closedValues<Name extends string>(
     });
   });
   return unique(values);
+}
+
+function withoutRules(name: string): string {
+  return name.toLowerCase().replaceAll('_', '');
 }
 
 function unique<Value>(values: readonly Value[]): Value[] {

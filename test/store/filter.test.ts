@@ -58,6 +58,8 @@ describe('reading', () => {
     ['ended:void,truncated', { kind: 'choice', field: 'ended', values: ['void', 'truncated'] }],
     ['tag:"long form"', { kind: 'choice', field: 'tag', values: ['long form'] }],
     ['stage:none', { kind: 'choice', field: 'stage', values: ['none'] }],
+    ['split:heldout,TRAIN', { kind: 'choice', field: 'split', values: ['held_out', 'train'] }],
+    ['is:held_out', { kind: 'flag', flags: ['heldout'] }],
     ['is:heldout,success', { kind: 'flag', flags: ['heldout', 'success'] }],
     ['-is:void', { kind: 'not', part: { kind: 'flag', flags: ['void'] } }],
     ['--is:void', { kind: 'flag', flags: ['void'] }],
