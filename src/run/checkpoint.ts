@@ -12,7 +12,7 @@ import { curriculumStateSchema } from './curriculum.ts';
 import type { TrainerSnapshot } from './trainer-link.ts';
 
 /** Policies of format 1 read lines in another order, and padding too: their weights would act differently. */
-const CHECKPOINT_FORMAT = 2;
+export const CHECKPOINT_FORMAT = 2;
 
 const formatSchema = z.object({ format: z.int() });
 

@@ -51,9 +51,13 @@ export interface FlowRules {
 }
 
 /** Whether an update may begin: a whole batch is there, and nothing else has the floor. */
-export function mayUpdate(now: Situation, { batchSteps }: Pick<FlowRules, 'batchSteps'>): boolean {
-  const free = !now.evaluating && !now.updating && now.trainerReady;
-  return now.state === 'running' && now.ending === null && free && now.queuedSteps >= batchSteps;
+export function mayUpdate(now: Situation, rules: Pick<FlowRules, 'batchSteps'>): boolean {
+  return now.state === 'running' && !now.updating && now.trainerReady && isUpdateDue(now, rules);
+}
+
+/** Whether nothing but the trainer is missing for an update: it may be starting again. */
+export function isUpdateDue(now: Situation, { batchSteps }: Pick<FlowRules, 'batchSteps'>): boolean {
+  return now.ending === null && !now.evaluating && now.queuedSteps >= batchSteps;
 }
 
 /** Whether workers must stand still, however little is queued: while paused or stalled, or while the trainer has the cores. */

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errorText, LabError } from '../domain/error.ts';
-import { listCheckpoints } from './checkpoint.ts';
+import { CHECKPOINT_FORMAT, listCheckpoints } from './checkpoint.ts';
 
 /** A policy whose weights are kept. */
 export interface KeptPolicy {
@@ -15,6 +15,8 @@ export interface KeptPolicy {
 const NAME = /^v(\d{8})-([0-9a-f]{16})\.f32$/u;
 /** What is looked at of a checkpoint. */
 const stateSchema = z.looseObject({
+  /** Weights of another format would act otherwise than they did, and be taken for a drift. */
+  format: z.literal(CHECKPOINT_FORMAT),
   trainer: z.looseObject({ policyVersion: z.int().nonnegative() }),
   files: z.looseObject({ weights: z.looseObject({ sha256: z.string() }) }),
 });
@@ -66,7 +68,7 @@ function shelved(shelf: string): string[] {
   }
 }
 
-/** Null for one that is damaged, or was removed meanwhile: others may do. */
+/** Null for one that is damaged, of another format, or was removed meanwhile: others may do. */
 function inCheckpoint(path: string): KeptPolicy | null {
   try {
     const { trainer, files } = stateSchema.parse(JSON.parse(readFileSync(join(path, 'state.json'), 'utf8')));

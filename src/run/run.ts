@@ -15,6 +15,7 @@ import {
   activityOf,
   type EndKind,
   type FlowRules,
+  isUpdateDue,
   mayDispatch,
   mayUpdate,
   type Situation,
@@ -390,8 +391,10 @@ export class Run {
     const { quiescing } = this.#life;
     // Whole batches would be sampled again by a run that goes on elsewhere.
     if (quiescing && mayUpdate({ ...this.#situation(), state: 'running' }, this.#rules)) this.#beginUpdate();
-    const rested = this.#dispatcher.inFlight === 0 && !this.#trainer.updating;
-    if (!rested && !this.#life.hardPaused) return;
+    // One that was lost meanwhile comes back, unless it was given up: then nothing is to be waited for.
+    const isDue = quiescing && isUpdateDue(this.#situation(), this.#rules);
+    const trains = !this.#trainer.givenUp && (isDue || this.#trainer.updating);
+    if ((trains || this.#dispatcher.inFlight > 0) && !this.#life.hardPaused) return;
     if (!quiescing) {
       this.#life.setState('paused', this.#journal.manifest.reason);
       this.#checkpoints.tryWrite();

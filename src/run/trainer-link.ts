@@ -105,6 +105,11 @@ export class TrainerLink {
     return this.#link.state === 'ready';
   }
 
+  /** It died too often: it comes back only when somebody resumes the run. */
+  get givenUp(): boolean {
+    return this.#link.state === 'dead';
+  }
+
   get updating(): boolean {
     return this.#update !== null;
   }

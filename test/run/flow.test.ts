@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   activityOf,
   type FlowRules,
+  isUpdateDue,
   mayDispatch,
   mayUpdate,
   paceOf,
@@ -35,6 +36,13 @@ describe('the flow of a run', () => {
     ] as const) {
       expect(mayUpdate({ ...full, ...change }, rules)).toBe(false);
     }
+  });
+
+  it('an update is due while only the trainer is missing for it, in whatever state', () => {
+    const due = { ...running, queuedSteps: 100, state: 'pausing', trainerReady: false } as const;
+    expect(isUpdateDue(due, rules)).toBe(true);
+    for (const change of [{ evaluating: true }, { queuedSteps: 99 }, { ending: 'stopped' }] as const)
+      expect(isUpdateDue({ ...due, ...change }, rules)).toBe(false);
   });
 
   it('sampling stands still while the trainer has the cores, unless they shall overlap', () => {

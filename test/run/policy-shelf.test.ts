@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { CHECKPOINT_FORMAT } from '../../src/run/checkpoint.ts';
 import { keepPolicy, listPolicies } from '../../src/run/policy-shelf.ts';
 
 let directory: string;
@@ -51,4 +52,16 @@ test('there is none where nothing was kept, and a damaged checkpoint is passed o
   mkdirSync(join(directory, 'it-00000010'));
   writeFileSync(join(directory, 'it-00000010', 'state.json'), '{');
   expect(listPolicies(directory)).toEqual([]);
+});
+
+test('the policy of a checkpoint counts, unless its format is another: it would act otherwise than it did', () => {
+  const state = { trainer: { policyVersion: 10 }, files: { weights: { sha256: '00' } } };
+  mkdirSync(join(directory, 'it-00000010'));
+  for (const [format, versions] of [
+    [CHECKPOINT_FORMAT, [10]],
+    [CHECKPOINT_FORMAT - 1, []],
+  ] as const) {
+    writeFileSync(join(directory, 'it-00000010', 'state.json'), JSON.stringify({ format, ...state }));
+    expect(listPolicies(directory).map(({ version }) => version)).toEqual(versions);
+  }
 });

@@ -167,6 +167,9 @@ function childrenLine(
   });
   const again = `resume with: agentrl-lab resume ${run.manifest.id}`;
   if (isDead(run)) return trouble(`the run process is gone; ${again}`);
+  // Of a run that writes no more, nothing but this would say why the screen is empty.
+  const unread = run.storeError === null ? null : `no history: ${untrusted(run.storeError)}`;
+  if (run.connection === 'gone' && unread !== null) return trouble(unread);
   if (run.connection === 'gone') return { line: [seg(`the run has ended; ${again}`, 'dim')], loud: false };
   if (run.status === null)
     return { line: [seg('waiting for the run process to answer', 'dim')], loud: false };
@@ -178,7 +181,7 @@ function childrenLine(
   const { stall } = run.status;
   if (bad.length > 0) return trouble(`${childrenSummary(children)}: ${bad.join('; ')}`);
   if (stall !== null) return trouble(untrusted(stall.message));
-  if (run.storeError !== null) return trouble(`no history: ${untrusted(run.storeError)}`);
+  if (unread !== null) return trouble(unread);
   const rolledBack = newRollBack(run);
   if (rolledBack !== null) return trouble(rolledBack);
   // What has held for long is known: the newest is news.

@@ -152,6 +152,12 @@ describe('the header', () => {
     expect(rows[2]).toBe('the run has ended; resume with: agentrl-lab resume demo-1');
   });
 
+  it('says why nothing is shown of one that has ended', () => {
+    const manifest = manifestOf({ state: 'stopped', reason: null });
+    const rows = header({ connection: 'gone', manifest, storeError: 'lab.db is missing or empty' });
+    expect(rows[2]).toBe(' ! no history: lab.db is missing or empty');
+  });
+
   it('calls out a run that has stopped answering', () => {
     expect(header({ now: START + 9000 })[2]).toBe(' ! no answer for 9s; figures are old');
   });
