@@ -52,6 +52,7 @@ const WAYS = {
 const STILL: Readonly<Partial<Record<ActionName, string>>> = {
   pause: 'the run goes on, and all figures with it: watching.test.ts',
   quit: 'the program ends: leaving.test.ts',
+  agree: 'the run stops: leaving.test.ts',
   clear: 'nothing is filtered',
   bench: 'it is this screen',
   showReplay: 'it is this screen',
@@ -60,6 +61,7 @@ const STILL: Readonly<Partial<Record<ActionName, string>>> = {
   zoomOut: 'the charts show all there is',
   pageDown: 'all of it is on the screen',
   pageUp: 'all of it is on the screen',
+  // An episode may have one step.
   down: 'all of it is on the screen',
   up: 'all of it is on the screen',
   first: 'the pointer is there, or all of it is on the screen',
@@ -71,12 +73,12 @@ const STILL_ON: Readonly<Partial<Record<ActionName, readonly Screen[]>>> = {
   bench: ['overview'],
   showReplay: ['replay'],
   showDiff: ['diff'],
-  pageDown: ['pipeline', 'replay', 'runs', 'hosts'],
+  pageDown: ['pipeline', 'replay', 'runs', 'hosts', 'diff'],
   pageUp: ['pipeline', 'replay', 'runs', 'hosts', 'overview', 'episodes', 'events', 'diff'],
-  down: ['pipeline', 'runs'],
-  up: ['pipeline', 'runs'],
-  first: ['pipeline', 'runs'],
-  last: ['pipeline', 'runs'],
+  down: ['pipeline', 'runs', 'replay', 'diff'],
+  up: ['pipeline', 'runs', 'replay', 'diff'],
+  first: ['pipeline', 'runs', 'replay', 'diff'],
+  last: ['pipeline', 'runs', 'replay', 'diff'],
 };
 
 const lab = new Lab();
