@@ -15,15 +15,20 @@ import type { AppTerminal } from './terminal.ts';
 const SIZE = { columns: 120, rows: 40 };
 
 interface Way {
-  /** Keys after which there is something for it to show. */
+  /** Keys in a replay after which there is something for it to show. */
   readonly once?: readonly KeyName[];
-  /** The keys that lead to the screen from the overview. */
+  /** It is reached from a replay, and not from the overview. */
+  readonly inReplay?: boolean;
+  /** The keys that lead to the screen from there. */
   readonly keys: readonly KeyName[];
   /** What is on it, and on no other. */
   readonly shows: RegExp;
   /** Keys before each, so that the pointer has something on both sides. */
   readonly prepare?: readonly KeyName[];
 }
+
+/** Shows episodes of several steps, whatever the line held. */
+const LONG: readonly KeyName[] = ['/', 'ctrl-u', ...'steps>5', 'enter'];
 
 const WAYS = {
   overview: { keys: [], shows: /\[ \] clip/u, prepare: ['g', 'j', 'j'] },
@@ -36,8 +41,8 @@ const WAYS = {
   hosts: { keys: ['6'], shows: /local .*\n(.*\n)*.*worker 0/u, prepare: ['g', 'j'] },
   pipeline: { keys: ['7'], shows: /back-pressure/u },
   events: { keys: ['8'], shows: /Enter goes to/u, prepare: ['g', 'j', 'j'] },
-  replay: { keys: ['g', 'j', 'j', 'enter'], shows: /probability/u, prepare: ['g', 'j'] },
-  diff: { once: ['g', 'j', 'j', 'x'], keys: ['5'], shows: /identical/u, prepare: ['g', 'j'] },
+  replay: { keys: [...LONG, 'enter'], shows: /probability/u, prepare: ['g', 'j', 'j'] },
+  diff: { once: ['x'], keys: ['5'], shows: /identical/u, prepare: ['g', 'j'] },
   runs: { keys: ['1'], shows: /start the demo run/u },
   help: { keys: ['?'], shows: /keys: overview/u, prepare: ['j'] },
   palette: { keys: [':'], shows: /Enter accept/u, prepare: ['down'] },
@@ -45,7 +50,7 @@ const WAYS = {
   confirm: { keys: ['S'], shows: /\[ cancel \]/iu },
   prompt: { keys: ['g', 'j', 'N'], shows: /note on e\d+/u },
   menu: { keys: ['3', 'C'], shows: /Enter choose/u, prepare: ['g', 'j'] },
-  fork: { keys: ['g', 'j', 'j', 'enter', 'F'], shows: /^fork e\d+/mu, prepare: ['j'] },
+  fork: { inReplay: true, keys: ['F'], shows: /^fork e\d+/mu, prepare: ['j'] },
 } satisfies Partial<Record<Screen, Way>>;
 
 /** Keys that may leave a screen as it is where they are pressed here, and why. */
@@ -61,7 +66,6 @@ const STILL: Readonly<Partial<Record<ActionName, string>>> = {
   zoomOut: 'the charts show all there is',
   pageDown: 'all of it is on the screen',
   pageUp: 'all of it is on the screen',
-  // An episode may have one step.
   down: 'all of it is on the screen',
   up: 'all of it is on the screen',
   first: 'the pointer is there, or all of it is on the screen',
@@ -73,12 +77,12 @@ const STILL_ON: Readonly<Partial<Record<ActionName, readonly Screen[]>>> = {
   bench: ['overview'],
   showReplay: ['replay'],
   showDiff: ['diff'],
-  pageDown: ['pipeline', 'replay', 'runs', 'hosts', 'diff'],
+  pageDown: ['pipeline', 'replay', 'runs', 'hosts'],
   pageUp: ['pipeline', 'replay', 'runs', 'hosts', 'overview', 'episodes', 'events', 'diff'],
-  down: ['pipeline', 'runs', 'replay', 'diff'],
-  up: ['pipeline', 'runs', 'replay', 'diff'],
-  first: ['pipeline', 'runs', 'replay', 'diff'],
-  last: ['pipeline', 'runs', 'replay', 'diff'],
+  down: ['pipeline', 'runs'],
+  up: ['pipeline', 'runs'],
+  first: ['pipeline', 'runs'],
+  last: ['pipeline', 'runs'],
 };
 
 const lab = new Lab();
@@ -108,6 +112,13 @@ function still(screen: string): string {
 }
 
 async function goTo(way: Way): Promise<void> {
+  if (way.inReplay === true) await goTo(WAYS.replay);
+  else await goToOverview();
+  for (const key of way.keys) terminal.key(key);
+  await terminal.shows(way.shows);
+}
+
+async function goToOverview(): Promise<void> {
   // Whatever lies over it goes, and so does a filter.
   for (let press = 0; press < 3; press += 1) {
     terminal.key('escape');
@@ -115,8 +126,6 @@ async function goTo(way: Way): Promise<void> {
   }
   terminal.key('2');
   await terminal.shows(/\[ \] clip/u);
-  for (const key of way.keys) terminal.key(key);
-  await terminal.shows(way.shows);
 }
 
 function mayBeStill(name: ActionName, screen: Screen): boolean {
@@ -126,7 +135,9 @@ function mayBeStill(name: ActionName, screen: Screen): boolean {
 it.each(keysOf(WAYS))('every key of the screen %s does something', async (screen) => {
   const way: Way = WAYS[screen];
   const names = ACTION_NAMES.filter((name) => bindingOf(name).screens.includes(screen));
-  if (way.once !== undefined) await goTo({ ...way, keys: way.once });
+  if (way.once !== undefined) {
+    await goTo({ ...way, inReplay: true, keys: way.once });
+  }
   expect(names.length).toBeGreaterThan(1);
   for (const name of names.filter((one) => !mayBeStill(one, screen))) {
     for (const key of bindingOf(name).keys) {
