@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { recordedExecution } from '../../src/replay/recorded.ts';
-import { pressKey } from '../../views/actions.ts';
 import { lineWidth } from '../../views/line.ts';
-import type { Look } from '../../views/look.ts';
 import { drawScreen } from '../../views/screen.ts';
 import { Session, type SessionOptions } from '../../views/session.ts';
+import { driverOf, until } from './driver.ts';
 import { FakeRun } from './fake-run.ts';
-import { BRAILLE, COLOUR, PLAIN, textOf } from './looks.ts';
+import { BRAILLE, COLOUR, PLAIN } from './looks.ts';
 
 let fake: FakeRun;
 let session: Session;
@@ -26,17 +25,7 @@ afterEach(async () => {
   await fake.remove();
 });
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
-function press(...keys: string[]): void {
-  for (const key of keys) pressKey(session, key, BRAILLE);
-}
-
-function screen(look: Look = BRAILLE): string[] {
-  return textOf(drawScreen(session, look)).map((line) => line.trimEnd());
-}
+const { press, screen } = driverOf(() => session);
 
 describe('comparing two episodes', () => {
   it('takes the marked one and the one in front', () => {

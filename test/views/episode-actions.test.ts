@@ -3,11 +3,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseFilter } from '../../src/store/filter.ts';
 import { setPin } from '../../src/store/pins.ts';
-import { pressKey } from '../../views/actions.ts';
-import { drawScreen } from '../../views/screen.ts';
 import { Session } from '../../views/session.ts';
+import { driverOf, until } from './driver.ts';
 import { FakeRun } from './fake-run.ts';
-import { BRAILLE, textOf } from './looks.ts';
 
 let fake: FakeRun;
 let session: Session;
@@ -26,21 +24,7 @@ afterEach(async () => {
   await fake.remove();
 });
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
-function press(...keys: string[]): void {
-  for (const key of keys) pressKey(session, key, BRAILLE);
-}
-
-function type(text: string): void {
-  for (const key of text) press(key === ' ' ? 'space' : key);
-}
-
-function screen(): string[] {
-  return textOf(drawScreen(session, BRAILLE)).map((line) => line.trimEnd());
-}
+const { press, type, screen } = driverOf(() => session);
 
 function row(id: string): string {
   return screen().find((line) => line.slice(2).startsWith(`${id} `)) ?? '';

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { formatAction } from '../../src/domain/space.ts';
 import type { Fork, ForkPlan } from '../../src/replay/fork.ts';
-import { pressKey } from '../../views/actions.ts';
 import { lineWidth } from '../../views/line.ts';
 import { drawScreen } from '../../views/screen.ts';
 import { Session } from '../../views/session.ts';
+import { driverOf, until } from './driver.ts';
 import { FakeRun } from './fake-run.ts';
-import { BRAILLE, PLAIN, textOf } from './looks.ts';
+import { BRAILLE, PLAIN } from './looks.ts';
 
 let fake: FakeRun;
 let session: Session;
@@ -51,17 +51,7 @@ function forkFrom(plan: ForkPlan): Fork {
   };
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
-function press(...keys: string[]): void {
-  for (const key of keys) pressKey(session, key, BRAILLE);
-}
-
-function screen(): string[] {
-  return textOf(drawScreen(session, BRAILLE)).map((line) => line.trimEnd());
-}
+const { press, screen } = driverOf(() => session);
 
 describe('F on a step of a replay', () => {
   it('asks what is done instead: what the policy draws, or any of what was on offer', () => {

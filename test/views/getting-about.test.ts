@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pressKey } from '../../views/actions.ts';
-import { drawScreen } from '../../views/screen.ts';
 import { Session } from '../../views/session.ts';
+import { driverOf } from './driver.ts';
 import { changeOf, eventOf, FakeRun, START } from './fake-run.ts';
-import { BRAILLE, textOf } from './looks.ts';
+import { BRAILLE } from './looks.ts';
 
 let fake: FakeRun;
 let session: Session;
@@ -48,13 +48,7 @@ afterEach(async () => {
   await fake.remove();
 });
 
-function press(...keys: string[]): void {
-  for (const key of keys) pressKey(session, key, BRAILLE);
-}
-
-function screen(): string[] {
-  return textOf(drawScreen(session, BRAILLE)).map((line) => line.trimEnd());
-}
+const { press, screen } = driverOf(() => session);
 
 /** The rows of the event list, without the time. */
 function events(): string[] {

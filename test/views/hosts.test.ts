@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SlotUse } from '../../src/domain/pipeline.ts';
-import { pressKey } from '../../views/actions.ts';
 import { lineWidth } from '../../views/line.ts';
 import { drawScreen } from '../../views/screen.ts';
 import { Session } from '../../views/session.ts';
+import { driverOf, until } from './driver.ts';
 import { childOf, eventOf, FakeRun, START, statusOf } from './fake-run.ts';
-import { BRAILLE, PLAIN, textOf } from './looks.ts';
+import { BRAILLE, PLAIN } from './looks.ts';
 
 const SLOTS = 7000;
 /** The one that leaks. */
@@ -58,17 +58,7 @@ afterEach(async () => {
   await fake.remove();
 });
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
-function press(...keys: string[]): void {
-  for (const key of keys) pressKey(session, key, BRAILLE);
-}
-
-function screen(look = BRAILLE): string[] {
-  return textOf(drawScreen(session, look)).map((line) => line.trimEnd());
-}
+const { press, screen } = driverOf(() => session);
 
 /** The rows of the tree, blanks as one. */
 function tree(): string[] {

@@ -2,11 +2,10 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { setPin } from '../../src/store/pins.ts';
-import { pressKey } from '../../views/actions.ts';
 import { Session } from '../../views/session.ts';
 import { columnsFor } from '../../views/widgets/episode-table.ts';
+import { pressOn as press, until } from './driver.ts';
 import { FakeRun } from './fake-run.ts';
-import { BRAILLE } from './looks.ts';
 
 let fake: FakeRun;
 let sessions: Session[] = [];
@@ -32,14 +31,6 @@ async function opened(): Promise<Session> {
     () => session.list.view.rows.length > 0 && (session.run?.snapshot().iterations.length ?? 0) > 0,
   );
   return session;
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
-function press(session: Session, ...keys: string[]): void {
-  for (const key of keys) pressKey(session, key, BRAILLE);
 }
 
 it('opens a run as it was left', async () => {

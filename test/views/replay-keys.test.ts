@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EpisodeBody, EpisodeSummary, StepRecord } from '../../src/domain/episode.ts';
-import { pressKey } from '../../views/actions.ts';
 import { drawScreen } from '../../views/screen.ts';
 import { Session } from '../../views/session.ts';
+import { driverOf, until } from './driver.ts';
 import { FakeRun, summaryOf } from './fake-run.ts';
-import { BRAILLE, PLAIN, textOf } from './looks.ts';
+import { PLAIN, textOf } from './looks.ts';
 
 let fake: FakeRun;
 let session: Session;
@@ -25,13 +25,7 @@ afterEach(async () => {
   await fake.remove();
 });
 
-function press(...keys: string[]): void {
-  for (const key of keys) pressKey(session, key, BRAILLE);
-}
-
-function screen(): string[] {
-  return textOf(drawScreen(session, BRAILLE)).map((line) => line.trimEnd());
-}
+const { press, screen } = driverOf(() => session);
 
 const place = (): number | undefined => session.replay?.position;
 
@@ -90,10 +84,6 @@ async function openEpisode(steps: number, change: Partial<EpisodeSummary> = {}):
   await until(() => session.list.view.total === 4 && session.list.selected?.id === 'e4');
   press('enter');
   await until(() => session.replay?.episode.summary.id === 'e4');
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 function bodyOf(steps: number): EpisodeBody {

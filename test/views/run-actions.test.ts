@@ -2,11 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openRunStore } from '../../src/store/index-writer.ts';
 import { createRunDirectory, type RunPaths, runPaths, writeManifest } from '../../src/store/run-directory.ts';
-import { pressKey } from '../../views/actions.ts';
-import { drawScreen } from '../../views/screen.ts';
 import { Session } from '../../views/session.ts';
+import { driverOf, until } from './driver.ts';
 import { FakeRun, manifestOf, metricsOf, START } from './fake-run.ts';
-import { BRAILLE, PLAIN, textOf } from './looks.ts';
+import { BRAILLE, PLAIN } from './looks.ts';
 
 let fake: FakeRun;
 let session: Session;
@@ -50,21 +49,7 @@ afterEach(async () => {
   await fake.remove();
 });
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
-function press(...keys: string[]): void {
-  for (const key of keys) pressKey(session, key, BRAILLE);
-}
-
-function type(text: string): void {
-  for (const key of text) press(key === ' ' ? 'space' : key);
-}
-
-function screen(look = BRAILLE): string[] {
-  return textOf(drawScreen(session, look)).map((line) => line.trimEnd());
-}
+const { press, type, screen } = driverOf(() => session);
 
 describe('the list of runs', () => {
   it('shows state, age, iterations, the curve of success, environment and size', () => {

@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRunDirectory, runPaths, writeManifest } from '../../src/store/run-directory.ts';
 import { saveFilter } from '../../src/store/saved-filters.ts';
-import { pressKey } from '../../views/actions.ts';
 import { lineWidth } from '../../views/line.ts';
-import type { Look } from '../../views/look.ts';
 import { drawScreen } from '../../views/screen.ts';
 import { Session } from '../../views/session.ts';
+import { driverOf, until } from './driver.ts';
 import { appendEpisodes, childOf, eventOf, FakeRun, manifestOf, statusOf } from './fake-run.ts';
-import { BLOCK, BRAILLE, PLAIN, textOf } from './looks.ts';
+import { BLOCK, BRAILLE, PLAIN } from './looks.ts';
 
 let fake: FakeRun;
 let session: Session;
@@ -29,10 +28,6 @@ afterEach(async () => {
 });
 
 /** Waits for what the session does by itself; the test's own limit ends it. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
 /** The rows below the filter line and its hint. */
 function below(): string[] {
   return screen().slice(screen().findIndex((line) => line.startsWith('/ ')) + 2);
@@ -44,13 +39,7 @@ function settled(): boolean {
   return counted && session.completion?.view.isAsking !== true;
 }
 
-function press(...keys: string[]): void {
-  for (const key of keys) pressKey(session, key, BRAILLE);
-}
-
-function screen(look: Look = BRAILLE): string[] {
-  return textOf(drawScreen(session, look)).map((line) => line.trimEnd());
-}
+const { press, screen } = driverOf(() => session);
 
 const SCREENS: Readonly<Record<string, readonly string[]>> = {
   overview: [],

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pressKey } from '../../../views/actions.ts';
 import { FacetDesk, type FacetView } from '../../../views/facet-desk.ts';
 import { lineWidth } from '../../../views/line.ts';
 import { drawScreen } from '../../../views/screen.ts';
 import { Session } from '../../../views/session.ts';
 import { drawFacetPanel } from '../../../views/widgets/facet-panel.ts';
+import { driverOf, until } from '../driver.ts';
 import { FakeRun } from '../fake-run.ts';
 import { BRAILLE, PLAIN, textOf } from '../looks.ts';
 
@@ -33,10 +33,6 @@ function panel(rows: number, view = NEW): string[] {
 }
 
 /** Waits for what the session does by itself; the test's own limit ends it. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
 describe('the panel of counts', () => {
   it('has each value with its count and a bar where there is room', () => {
     const lines = panel(40);
@@ -156,13 +152,7 @@ describe('the screen of episodes', () => {
     await fake.remove();
   });
 
-  function press(...keys: string[]): void {
-    for (const key of keys) pressKey(session, key, BRAILLE);
-  }
-
-  function screen(): string[] {
-    return textOf(drawScreen(session, BRAILLE)).map((line) => line.trimEnd());
-  }
+  const { press, screen } = driverOf(() => session);
 
   it('has the list over the whole height and the counts beside it', () => {
     const lines = screen();
