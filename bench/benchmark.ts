@@ -55,6 +55,12 @@ export function median(values: readonly (number | null)[]): number | null {
   return middle === undefined || !Number.isFinite(middle) ? null : middle;
 }
 
+/** The value that so much of the others lies below, by nearest rank; 0 of nothing. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+}
+
 export async function sleep(ms: number): Promise<void> {
   await new Promise((resolve) => {
     setTimeout(resolve, ms);

@@ -8,7 +8,7 @@ import { openDatabaseReadOnly } from '../src/store/database.ts';
 import { EpisodeFinder } from '../src/store/episode-finder.ts';
 import { type Filter, parseFilter } from '../src/store/filter.ts';
 import { type RunPaths, runPaths } from '../src/store/run-directory.ts';
-import { type Benchmark, sleep } from './benchmark.ts';
+import { type Benchmark, quantile, sleep } from './benchmark.ts';
 import { FILTER_CLASSES } from './filter-classes.ts';
 import { EPISODES_BEGAN, writeGeneratedRun } from './generate-episodes.ts';
 import { duckdbPeer, type FilterPeer, sqlitePeer } from './peers/engines.ts';
@@ -238,8 +238,10 @@ async function askPeer(peer: FilterPeer, made: Filter, finder: EpisodeFinder): P
 }
 
 function percentile(timings: readonly Timing[], share: number, of: keyof Timing): number {
-  const sorted = timings.map((timing) => timing[of]).toSorted((left, right) => left - right);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return quantile(
+    timings.map((timing) => timing[of]),
+    share,
+  );
 }
 
 function shown(timings: readonly Timing[]): string {

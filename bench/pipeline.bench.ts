@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -8,6 +8,7 @@ import { idleShares } from '../src/domain/idle.ts';
 import { type IterationMetrics, iterationMetricsSchema, type RunStatus } from '../src/domain/run.ts';
 import { describeWaste } from '../src/domain/waste.ts';
 import { connectControl } from '../src/run/control-client.ts';
+import { cpuSeconds } from '../src/run/process-figures.ts';
 import { readManifest, runPaths } from '../src/store/run-directory.ts';
 import type { Benchmark } from './benchmark.ts';
 
@@ -120,7 +121,7 @@ async function follow(runs: string, set: readonly string[], seconds: number): Pr
     const asked = await ask(runs, enough);
     if (asked === null) continue;
     status = asked;
-    marks.push({ time: Date.now(), cpu: cpuSeconds(asked) });
+    marks.push({ time: Date.now(), cpu: cpuOfAll(asked) });
   }
   return { rows, marks, status };
 }
@@ -172,20 +173,10 @@ interface CpuSeconds {
 }
 
 /** CPU time of the run's processes so far; NaN where the platform does not say. */
-function cpuSeconds({ pid, children }: RunStatus): CpuSeconds {
+function cpuOfAll({ pid, children }: RunStatus): CpuSeconds {
   const of = (role: 'worker' | 'trainer'): number =>
     children
       .filter((each) => each.role === role && each.pid !== null)
-      .reduce((sum, child) => sum + processSeconds(child.pid ?? 0), 0);
-  return { run: processSeconds(pid), workers: of('worker'), trainer: of('trainer') };
-}
-
-function processSeconds(pid: number): number {
-  try {
-    // Fields of proc(5) after the name, which may hold blanks: utime and stime are the 12th and 13th, in ticks of 10 ms.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) / 100;
-  } catch {
-    return Number.NaN;
-  }
+      .reduce((sum, child) => sum + (cpuSeconds(child.pid ?? 0) ?? Number.NaN), 0);
+  return { run: cpuSeconds(pid) ?? Number.NaN, workers: of('worker'), trainer: of('trainer') };
 }

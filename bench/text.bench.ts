@@ -6,7 +6,7 @@ import { type FinishedEpisode, openRunStore } from '../src/store/index-writer.ts
 import { createRunDirectory, type RunPaths, runPaths } from '../src/store/run-directory.ts';
 import { openTextIndex } from '../src/store/text-index.ts';
 import { TextIndexWriter } from '../src/store/text-writer.ts';
-import type { Benchmark } from './benchmark.ts';
+import { type Benchmark, quantile } from './benchmark.ts';
 import { generateTexts } from './generate-texts.ts';
 
 const EPISODES = 1_000_000;
@@ -142,9 +142,4 @@ function ask(paths: RunPaths): Record<string, number> {
 function cpuSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
-}
-
-function quantile(values: readonly number[], part: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0;
 }

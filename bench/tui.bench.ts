@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LabError } from '../src/domain/error.ts';
 import { createRandom } from '../src/domain/random.ts';
-import { type Benchmark, sleep } from './benchmark.ts';
+import { cpuSeconds } from '../src/run/process-figures.ts';
+import { type Benchmark, quantile, sleep } from './benchmark.ts';
 import { TmuxScreen } from './tmux-screen.ts';
 
 const CLI = 'dist/src/cli/main.js';
@@ -13,7 +14,6 @@ const KEYS = 300;
 /** Between two keys, ms. */
 const PAUSE = { least: 30, most: 150 } as const;
 const PATIENCE_MS = 30_000;
-const TICKS_PER_S = 100;
 
 /** From a key press to the changed screen at 200x50 inside tmux, while a demo run uses the whole machine. */
 export const tui: Benchmark = {
@@ -38,7 +38,7 @@ export const tui: Benchmark = {
         say('nobody types');
         const pid = pidOf(command);
         screen.takeTraffic();
-        const before = cpuSeconds(pid);
+        const before = cpuSeconds(pid) ?? Number.NaN;
         await sleep(seconds * 1000);
         const { bytes, frames } = screen.takeTraffic();
         return {
@@ -49,7 +49,7 @@ export const tui: Benchmark = {
             bareBusyP50Ms: quantile(busy, 0.5),
             bareBusyP99Ms: quantile(busy, 0.99),
             ratioToBareBusyP99: quantile(keys, 0.99) / quantile(busy, 0.99),
-            idleCores: (cpuSeconds(pid) - before) / seconds,
+            idleCores: ((cpuSeconds(pid) ?? Number.NaN) - before) / seconds,
             framesPerS: frames / seconds,
             bytesPerFrame: frames === 0 ? null : bytes / frames,
           },
@@ -95,11 +95,6 @@ function pointerRow(rows: readonly string[]): number {
   return rows.findIndex((row) => row.startsWith('›'));
 }
 
-function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
-}
-
 /** The process that has this command line. */
 function pidOf(command: readonly string[]): number {
   const table = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' });
@@ -107,11 +102,4 @@ function pidOf(command: readonly string[]): number {
     .split('\n')
     .find((row) => row.trim().endsWith(command.slice(1).join(' ')) && !row.includes('tmux'));
   return Number(line?.trim().split(' ')[0]);
-}
-
-/** User and system time of a process, from fields 14 and 15 of /proc/PID/stat. */
-function cpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
 }

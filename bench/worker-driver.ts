@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { Assignment } from '../src/domain/episode.ts';
 import { hostSpecSchema } from '../src/domain/host.ts';
 import { episodeId } from '../src/domain/id.ts';
@@ -14,6 +13,7 @@ import {
   type WorkerReport,
   type WorkerSettings,
 } from '../src/protocol/worker.ts';
+import { cpuSeconds } from '../src/run/process-figures.ts';
 
 /** Drives one real worker process as the run process would: for benchmarks. */
 export interface DrivenWorker {
@@ -55,8 +55,6 @@ const ZERO: WorkerReport = {
 
 /** Each has every so manieth number for its episodes. */
 const MAX_WORKERS = 64;
-/** Clock ticks a second in /proc: the same on every Linux that Node runs on. */
-const TICKS_PER_S = 100;
 
 /**
  * Starts a worker with these weights, and keeps it supplied with training tasks. Episodes are acknowledged once `onEpisode`
@@ -131,7 +129,7 @@ export async function driveWorker(
       totals = ZERO;
       episodes = 0;
     },
-    cpuSeconds: () => cpuSeconds(child.pid),
+    cpuSeconds: () => (child.pid === null ? null : cpuSeconds(child.pid)),
     ack: (bytes) => connection.send({ type: 'ack', bytes }),
     stop: async () => {
       connection.send({ type: 'stop' });
@@ -139,18 +137,6 @@ export async function driveWorker(
       await child.exited;
     },
   };
-}
-
-/** User and system time, fields 14 and 15 of /proc/PID/stat. */
-function cpuSeconds(pid: number | null): number | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name, field 2, may hold spaces and brackets: count from its last bracket.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
-  } catch {
-    return null;
-  }
 }
 
 function addReports(a: WorkerReport, b: WorkerReport): WorkerReport {

@@ -53,15 +53,25 @@ interface Found {
   readonly openFiles: number | null;
 }
 
-function readProcess(pid: number): Found | null {
+/** User and system time of a process so far, s: fields 14 and 15 of /proc/PID/stat. Null where it is gone, or no Linux. */
+export function cpuSeconds(pid: number): number | null {
   try {
     // The name in brackets may hold anything; what follows it are numbers.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const [user, system] = [fields[11], fields[12]].map(Number);
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
+  } catch {
+    return null;
+  }
+}
+
+function readProcess(pid: number): Found | null {
+  const cpuS = cpuSeconds(pid);
+  if (cpuS === null) return null;
+  try {
     const rss = /^VmRSS:\s+(\d+) kB/mu.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     return {
-      cpuS: ((user ?? 0) + (system ?? 0)) / TICKS_PER_S,
+      cpuS,
       rssMiB: rss === undefined ? null : Number(rss) / 1024,
       openFiles: countFiles(pid),
     };
