@@ -86,6 +86,8 @@ export interface Symbols {
   readonly dashed: string;
   readonly dotted: string;
   readonly warning: string;
+  /** Of a curve in one row, the lowest first: one column each. */
+  readonly levels: string;
   /** Behind a knob that a schedule moves. */
   readonly rising: string;
   readonly falling: string;
@@ -105,6 +107,7 @@ const UNICODE_SYMBOLS: Symbols = {
   dashed: '┄',
   dotted: '·',
   warning: '!',
+  levels: '▁▂▃▄▅▆▇█',
   rising: '↗',
   falling: '↘',
   unmoved: '~',
@@ -123,6 +126,7 @@ const ASCII_SYMBOLS: Symbols = {
   dashed: 'o',
   dotted: '.',
   warning: '!',
+  levels: '_.-=+*%#',
   rising: '~',
   falling: '~',
   unmoved: '~',

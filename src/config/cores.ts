@@ -1,5 +1,5 @@
 import { HOST_ROLES } from '../domain/host.ts';
-import { isRecord } from './source.ts';
+import { isRecord } from '../domain/table.ts';
 
 /** More threads only wait for one another: a minibatch of a few hundred samples is split among them. */
 const MOST_TRAINER_THREADS = 4;

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import { nearest } from '../domain/nearest.ts';
+import { isRecord } from '../domain/table.ts';
 import type { Problem } from './budgets.ts';
-import { type ConfigPath, isRecord, valueAt } from './source.ts';
+import { type ConfigPath, valueAt } from './source.ts';
 
 /** What one of zod's issues means, in words: one problem for each unknown key, one for any other issue. */
 export function explainIssue(issue: z.core.$ZodIssue, raw: unknown, defaults: unknown): Problem[] {

@@ -1,12 +1,12 @@
 import { LabError } from '../domain/error.ts';
 import { KNOB_NAMES, KNOBS } from '../domain/knob.ts';
-import { recordOf } from '../domain/table.ts';
+import { isRecord, recordOf } from '../domain/table.ts';
 import { findImpossible, type Problem } from './budgets.ts';
 import { fillCores } from './cores.ts';
 import { explainIssue } from './explain.ts';
 import { applyOverrides, type Override } from './overrides.ts';
 import { type Config, configSchema } from './schema.ts';
-import { type ConfigPath, type ConfigSource, isRecord, parseSource, valueAt } from './source.ts';
+import { type ConfigPath, type ConfigSource, parseSource, valueAt } from './source.ts';
 
 export interface LoadOptions {
   /** Name of the file, for messages and origins. */

@@ -1,7 +1,8 @@
 import { parse } from 'yaml';
 import { LabError } from '../domain/error.ts';
 import { KNOB_NAMES } from '../domain/knob.ts';
-import { type ConfigPath, isRecord } from './source.ts';
+import { isRecord } from '../domain/table.ts';
+import type { ConfigPath } from './source.ts';
 
 /** A value given on the command line: it wins over the file. */
 export interface Override {

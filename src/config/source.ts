@@ -1,5 +1,6 @@
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
 import { LabError } from '../domain/error.ts';
+import { isRecord } from '../domain/table.ts';
 
 export type ConfigPath = readonly (string | number)[];
 
@@ -49,10 +50,6 @@ function toPlain(document: ReturnType<typeof parseDocument>, file: string): Reco
     });
   }
   return value;
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The value at a path of plain data, or undefined. */

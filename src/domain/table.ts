@@ -12,3 +12,8 @@ export function recordOf<Name extends string, Value>(
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every name is given a value right here
   return Object.fromEntries(names.map((name) => [name, value(name)])) as Record<Name, Value>;
 }
+
+/** Whether a value is an object and no list: what plain data have fields in. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

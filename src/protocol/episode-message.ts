@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { ACTION_MODES, type EpisodeSummary, PHASES, type StageTimes } from '../domain/episode.ts';
 import { BEHAVIOUR_NAMES, FAILURE_STAGES, FAILURE_TYPES } from '../domain/failure.ts';
 import { REWARD_TRUSTS } from '../domain/reward.ts';
+import { isRecord } from '../domain/table.ts';
 import { SPLITS, type TaskRef } from '../domain/task.ts';
 import type { ToolCount, ToolStatistics } from '../domain/tool.ts';
 import { type FromWorker, fromWorkerSchema } from './worker.ts';
@@ -97,7 +98,7 @@ export const fromWorkerMessages: Pick<z.ZodType<FromWorker>, 'safeParse'> = {
 function hasFields<Shape>(fields: Fields<Shape>, optional?: keyof Shape): Check {
   const checks = new Map<string, Check>(Object.entries<Check>(fields));
   return (value) => {
-    if (!isObject(value)) return false;
+    if (!isRecord(value)) return false;
     let missing = checks.size;
     for (const key in value) {
       if (checks.get(key)?.(value[key]) !== true) return false;
@@ -110,12 +111,8 @@ function hasFields<Shape>(fields: Fields<Shape>, optional?: keyof Shape): Check 
 /** A plain object of any keys, but for the one that is none to some. */
 function isRecordOf(is: Check): Check {
   return (value) => {
-    if (!isObject(value)) return false;
+    if (!isRecord(value)) return false;
     for (const key in value) if (key === '__proto__' || !is(value[key])) return false;
     return true;
   };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

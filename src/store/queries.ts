@@ -18,6 +18,7 @@ import {
   type RunEvent,
   runEventSchema,
 } from '../domain/run.ts';
+import { isRecord } from '../domain/table.ts';
 import { readEpisodeRecord } from './body-reader.ts';
 import { openDatabaseReadOnly } from './database.ts';
 import { EpisodeFinder, type EpisodePage, type PageOptions } from './episode-finder.ts';
@@ -279,10 +280,6 @@ function newestAttempt(paths: RunPaths): number {
   } catch {
     return Number.POSITIVE_INFINITY;
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function corrupt(id: string, what: string, cause?: unknown): LabError {

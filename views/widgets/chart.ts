@@ -68,7 +68,6 @@ interface Scale {
   readonly log: boolean;
 }
 
-const SPARKS = { unicode: '▁▂▃▄▅▆▇█', ascii: '_.-=+*%#' } as const;
 const GUTTER = 6;
 /** Between the parts of a title. */
 const GAP = '  ';
@@ -165,7 +164,7 @@ function drawSparkline(chart: ChartSpec, width: number, look: Look): Segment[] {
   if (main === undefined || columns < 3) return fitLine(title(chart, look), width, look);
   const domain = domainOf(chart);
   const scale = scaleOf(chart, 'left');
-  const levels = look.glyphs === 'ascii' ? SPARKS.ascii : SPARKS.unicode;
+  const { levels } = symbolsOf(look);
   const marks = new Map(
     // In one row a mark takes the place of the value: only what explains it is worth that.
     marksWithin(chart)

@@ -13,7 +13,6 @@ const LEAST_SHARE = 0.002;
 const BAR_WIDTH = 30;
 /** Seconds between two figures of the trail. */
 const TRAIL_S = 2;
-const LEVELS = { unicode: '▁▂▃▄▅▆▇█', ascii: '_.-=+*%#' } as const;
 
 /** Where lines stand: columns of the label before them, and of the screen. */
 export interface FlowPlace {
@@ -51,7 +50,7 @@ export function ageLines(rows: readonly IterationMetrics[], { label, look }: Flo
 export function trailLines(pressure: Pressure | null, { label, width, look }: FlowPlace): Line[] {
   const trail = pressure?.trail ?? [];
   if (pressure === null || trail.length < 2) return [];
-  const levels = look.glyphs === 'ascii' ? LEVELS.ascii : LEVELS.unicode;
+  const { levels } = symbolsOf(look);
   const most = Math.max(pressure.hardBytes, ...trail);
   const ends = ` ${formatBytes(most)} at the top, last ${formatDuration((trail.length - 1) * TRAIL_S)}`;
   const columns = Math.min(trail.length, width - label - ends.length);
