@@ -28,7 +28,7 @@ interface Way {
 }
 
 /** Shows episodes of several steps, whatever the line held. */
-const LONG: readonly KeyName[] = ['/', 'ctrl-u', ...'steps>5', 'enter'];
+const LONG: readonly KeyName[] = ['/', 'ctrl-u', ...Array.from('steps>5'), 'enter'];
 
 const WAYS = {
   overview: { keys: [], shows: /\[ \] clip/u, prepare: ['g', 'j', 'j'] },
