@@ -145,8 +145,10 @@ export class SoakRun {
     }
   }
 
+  /** Throws when the run does not go on: a soak is unattended. */
   async sample(): Promise<SoakSample> {
-    const { envSteps, iteration, pid, children, waste } = await this.status();
+    const { state, reason, envSteps, iteration, pid, children, waste } = await this.status();
+    if (state !== 'running') throw new Error(`the run is ${state}: ${reason ?? 'no reason given'}`);
     const pids = [pid, ...children.flatMap((child) => child.pid ?? [])];
     const rssMiB = pids.reduce((sum, each) => sum + residentMiB(each), 0);
     const [voidS, retriedS] = [waste?.void ?? 0, waste?.retried ?? 0];

@@ -27,7 +27,7 @@ export class SampleFlow {
     this.#progress = progress;
     const most = { versions: sampling.maxStaleness, bytes: mostQueuedBytes(config) };
     this.#stale = new StaleSamples(most, { queue: this.#queue, progress, waste: this.#meter, journal });
-    this.#breaker = new VoidBreaker(supervision);
+    this.#breaker = new VoidBreaker(supervision, sampling.slots);
   }
 
   /** Steps and bytes that wait for an update. */

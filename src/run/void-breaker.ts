@@ -1,5 +1,8 @@
 import type { Config } from '../config/schema.ts';
 
+/** What the breaker follows of a config. */
+type Rules = Pick<Config['supervision'], 'voidShare' | 'voidWindow'>;
+
 /** Notices when too many of the newest episodes are void: a run that trains on the rest is broken, and somebody should look. */
 export class VoidBreaker {
   readonly #limit: number;
@@ -9,10 +12,14 @@ export class VoidBreaker {
   #next = 0;
   #void = 0;
 
-  /** `voidShare`: share of void episodes, in (0, 1], that is still borne, among the newest `voidWindow`. */
-  constructor({ voidShare, voidWindow }: Pick<Config['supervision'], 'voidShare' | 'voidWindow'>) {
+  /**
+   * `voidShare`: share of void episodes, in (0, 1], that is still borne, among the newest `voidWindow`, or as many as there are
+   * slots, if these are more. Fewer would be a moment of the run, and not a fair one: while samplers wait for an update no
+   * episode ends but those whose steps hang, and all of these one after the other.
+   */
+  constructor({ voidShare, voidWindow }: Rules, slots: number) {
     this.#limit = voidShare;
-    this.#window = voidWindow;
+    this.#window = Math.max(voidWindow, slots);
   }
 
   /**

@@ -76,7 +76,7 @@ export class BenchDriver {
     this.#options = options;
     const { config } = options;
     this.#scheduler = new Scheduler(config.seed, 0);
-    this.#breaker = new VoidBreaker(config.supervision);
+    this.#breaker = new VoidBreaker(config.supervision, config.sampling.slots);
     const { settings, ...places } = workerOptions(config);
     this.#pool = new WorkerPool({
       ...places,
