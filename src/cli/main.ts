@@ -1,8 +1,4 @@
 #!/usr/bin/env node
-// Nothing is imported before the environment is right: React and the colours are decided when they are loaded.
-process.env['NODE_ENV'] = 'production';
-if (process.env['NO_COLOR']) process.env['FORCE_COLOR'] = '0';
-
 /** Verbs that are not for people: with one of them this process becomes a child of a run on another host. */
 const CHILD_ENTRIES: Readonly<Record<string, 'worker' | 'trainer'>> = {
   'worker-process': 'worker',
@@ -27,7 +23,7 @@ async function runCommand(): Promise<number> {
   let exitCode = 0;
   const program = createProgram(
     async (options) => {
-      const { runApp } = await import('../../views/app.tsx');
+      const { runApp } = await import('../../views/app.ts');
       return await runApp(options);
     },
     (code) => (exitCode = code),

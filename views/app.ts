@@ -19,9 +19,8 @@ export interface AppResult {
 }
 
 /**
- * Runs the terminal UI until the user leaves, or the same in lines. NODE_ENV must be set before: React reads it when it is
- * loaded. Throws `usage` for a screen without a terminal, and what opening the run throws (`run-not-found`, …) before
- * anything is drawn.
+ * Runs the terminal UI until the user leaves, or the same in lines. Throws `usage` for a screen without a terminal, and what
+ * opening the run throws (`run-not-found`, …) before anything is drawn.
  */
 export async function runApp(options: AppOptions): Promise<AppResult> {
   const { theme, mouse, lines } = options.display;
@@ -38,27 +37,11 @@ export async function runApp(options: AppOptions): Promise<AppResult> {
     else session.open(runId);
     if (lines) await runLines(session, process.stdin, process.stdout);
     else {
-      const { showInTerminal } = await importInteractive();
+      const { showInTerminal } = await import('./terminal.ts');
       await showInTerminal(session, detectLook(process.env, theme), mouse);
     }
     return { runId: session.runId, live: session.client !== null };
   } finally {
     session.close();
-  }
-}
-
-/** Ink decides when it is loaded whether it may draw, and does not where CI is set: a terminal is there, so it may. */
-async function importInteractive(): Promise<typeof import('./terminal.tsx')> {
-  const names = ['CI', 'CONTINUOUS_INTEGRATION'] as const;
-  const before = names.map((name) => process.env[name]);
-  for (const name of names) process.env[name] = 'false';
-  try {
-    return await import('./terminal.tsx');
-  } finally {
-    for (const [index, name] of names.entries()) {
-      const value = before[index];
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    }
   }
 }
