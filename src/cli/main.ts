@@ -10,9 +10,8 @@ if (child === undefined) process.exitCode = await runCommand();
 else await becomeChild(child);
 
 async function becomeChild(entry: 'worker' | 'trainer'): Promise<void> {
-  const { pathToFileURL } = await import('node:url');
-  const { entryPath } = await import('../hosts/entries.ts');
-  await import(pathToFileURL(entryPath(entry)).href);
+  const { programFile } = await import('../domain/program-files.ts');
+  await import(programFile(entry).href);
 }
 
 async function runCommand(): Promise<number> {
