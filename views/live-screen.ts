@@ -1,4 +1,5 @@
 import { pressKey } from './actions.ts';
+import { Kept } from './kept.ts';
 import { Keyboard, type KeyInput } from './keyboard.ts';
 import type { Look } from './look.ts';
 import { MOUSE_OFF, MOUSE_ON, Mouse } from './mouse.ts';
@@ -26,6 +27,8 @@ export class LiveScreen {
   readonly #hasMouse: boolean;
   readonly #keyboard: Keyboard;
   readonly #writer = new ScreenWriter();
+  /** The same object while it says the same: rows are kept by it. */
+  readonly #themed = new Kept<Look>();
   readonly #unsubscribe: () => void;
   /** Of the session, when it was drawn last. */
   #version = -1;
@@ -96,7 +99,7 @@ export class LiveScreen {
     const session = this.#session;
     if (this.#closed || session.version === this.#version) return;
     this.#version = session.version;
-    const look = session.themed(this.#look);
+    const look = this.#themed.get([session.theme], () => session.themed(this.#look));
     const rows = drawScreen(session, look).map((line) => paintLine(line, session.size.columns, look));
     const frame = this.#writer.frame(rows, session.size);
     if (frame !== '') this.#output.write(frame);

@@ -1,3 +1,4 @@
+import { KeptBy } from './kept.ts';
 import { fitLine, isSingleWidth, type Line } from './line.ts';
 import { type Look, styleOf } from './look.ts';
 
@@ -20,8 +21,14 @@ export interface Row {
 /** A row without anything on it. */
 export const BLANK: Row = { pieces: [], painted: '', simple: true };
 
-/** The line as a row of at most `width` columns. */
+const PAINTED = new KeptBy<Line, Row>();
+
+/** The line as a row of at most `width` columns: the same one for the same line. */
 export function paintLine(line: Line, width: number, look: Look): Row {
+  return PAINTED.get(line, [width, look], () => paintNew(line, width, look));
+}
+
+function paintNew(line: Line, width: number, look: Look): Row {
   const pieces: Piece[] = [];
   for (const { text, tone } of fitLine(line, width, look)) {
     const style = styleOf(look, tone);
