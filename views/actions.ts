@@ -29,6 +29,7 @@ export function pressKey(session: Session, key: KeyName, look: Look): void {
     session.knobs?.drop();
     return quit(session);
   }
+  if (key === 'ctrl-z') return session.suspend();
   if (isTooSmall(session.size)) return key === 'q' ? quit(session) : undefined;
   const name = actionOf(session.front, key);
   if (name !== 'play') session.player.stop();

@@ -8,6 +8,8 @@ import type { KeyName, MouseReport } from './keys.ts';
 import type { Size } from './layout.ts';
 import type { Look } from './look.ts';
 import { Mouse } from './mouse.ts';
+import type { Paste } from './paste.ts';
+import { takePaste } from './paste-actions.ts';
 import type { Session } from './session.ts';
 
 /** A row of the screen. One string each: Ink's cost grows with the number of texts. An empty text would have no height. */
@@ -20,10 +22,11 @@ export function Frame({ session, look }: { readonly session: Session; readonly l
   const rows = useScreen(session, look);
   useTerminalSize(useCallback((size: Size) => session.resize(size), [session]));
   const mouse = useMemo(() => new Mouse(session), [session]);
-  useKeys(
-    useCallback((key: KeyName) => pressKey(session, key, look), [session, look]),
-    useCallback((report: MouseReport) => mouse.take(report, look, Date.now()), [mouse, look]),
-  );
+  useKeys({
+    onKey: useCallback((key: KeyName) => pressKey(session, key, look), [session, look]),
+    onPaste: useCallback((paste: Paste) => takePaste(session, paste), [session]),
+    onMouse: useCallback((report: MouseReport) => mouse.take(report, look, Date.now()), [mouse, look]),
+  });
   return (
     <Box flexDirection="column" width={session.size.columns}>
       {rows.map((text, row) => (

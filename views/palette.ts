@@ -1,6 +1,6 @@
 import { type KeyContext, type Screen } from './key-binding.ts';
 import { ACTION_NAMES, type ActionName, bindingOf, disabledReason } from './keymap.ts';
-import { type EditedLine, editLine, lineOf } from './line-editor.ts';
+import { type EditedLine, editLine, insertText, lineOf } from './line-editor.ts';
 import { ListCursor } from './list-cursor.ts';
 
 /** A command that the palette offers. */
@@ -55,7 +55,15 @@ export class Palette {
 
   type(key: string): void {
     const line = editLine(this.#line, key);
-    if (line === null) return;
+    if (line !== null) this.#edit(line);
+  }
+
+  /** Puts a text in where the cursor is. */
+  insert(text: string): void {
+    this.#edit(insertText(this.#line, text));
+  }
+
+  #edit(line: EditedLine): void {
     if (line.text !== this.#line.text) this.cursor.reset();
     this.#line = line;
   }

@@ -142,6 +142,8 @@ export class Session {
   theme: ThemeName | null = null;
   /** Set when the user has asked to leave. */
   quitting = false;
+  /** Set when the user has asked for the shell. */
+  #suspending = false;
   #remember: Remember | null = null;
   #toast: Toast | null = null;
   #toastTimer: NodeJS.Timeout | null = null;
@@ -161,6 +163,19 @@ export class Session {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   };
+
+  /** The screen is to be left to the shell for a while. */
+  suspend(): void {
+    this.#suspending = true;
+    this.changed();
+  }
+
+  /** Whether that was asked for since it was last asked about. */
+  takeSuspension(): boolean {
+    const asked = this.#suspending;
+    this.#suspending = false;
+    return asked;
+  }
 
   /** Draws again. */
   changed(): void {

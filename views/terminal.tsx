@@ -1,19 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { render } from 'ink';
 import { Frame } from './frame.tsx';
 import type { Look } from './look.ts';
 import { MOUSE_OFF, MOUSE_ON } from './mouse.ts';
+import { PASTE_OFF, PASTE_ON } from './paste.ts';
 import type { Session } from './session.ts';
 
 const ENDING_SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const;
 /** Keys must not wait for a frame's turn; data come four times a second by themselves. */
 const MAX_FPS = 1000;
+/** Ms that a signal to stop may take to be there. */
+const STOP_MS = 50;
+
+/** Why the screen was left. */
+type Leaving = NodeJS.Signals | 'quit';
 
 /**
  * Shows the session on the terminal's alternate screen until the user leaves. The terminal is given back as it was on
- * every way out: quitting, a signal (which is then raised again), an error (which is then thrown). With `hasMouse` clicks and
- * the wheel are asked for.
+ * every way out: quitting, a signal (which is then raised again), an error (which is then thrown), being suspended by the shell's
+ * job control. With `hasMouse` clicks and the wheel are asked for.
  */
 export async function showInTerminal(session: Session, look: Look, hasMouse = false): Promise<void> {
+  let left = await showUntilLeft(session, look, hasMouse);
+  while (left === 'SIGTSTP') {
+    // The whole job: a program that started this one and waits for it would keep the shell from coming back.
+    process.kill(0, 'SIGTSTP');
+    await sleep(STOP_MS);
+    left = await showUntilLeft(session, look, hasMouse);
+  }
+  if (left === 'quit') return;
+  session.keepView();
+  process.kill(process.pid, left);
+}
+
+async function showUntilLeft(session: Session, look: Look, hasMouse: boolean): Promise<Leaving> {
   // The first frame has the right size already, not only the one after Ink has told it.
   session.resize({ columns: process.stdout.columns, rows: process.stdout.rows });
   // Ink does it only after the first frame: a key pressed before would be echoed into it, and Enter would scroll it.
@@ -25,15 +45,18 @@ export async function showInTerminal(session: Session, look: Look, hasMouse = fa
     exitOnCtrlC: false,
     patchConsole: false,
   });
-  if (hasMouse) process.stdout.write(MOUSE_ON);
+  const modes = hasMouse ? [PASTE_ON, MOUSE_ON] : [PASTE_ON];
+  process.stdout.write(modes.join(''));
   let drawn = true;
-  const ended = instance.waitUntilExit().finally(() => {
-    drawn = false;
-  });
+  const ended = instance
+    .waitUntilExit()
+    .then((): Leaving => 'quit')
+    .finally(() => {
+      drawn = false;
+    });
   const watch = new ExitWatch(session);
-  let signal: NodeJS.Signals | null | void;
   try {
-    signal = await Promise.race([watch.left, ended]);
+    return await Promise.race([watch.left, ended]);
   } finally {
     watch.close();
     if (drawn) {
@@ -41,23 +64,27 @@ export async function showInTerminal(session: Session, look: Look, hasMouse = fa
       instance.rerender(null);
       instance.unmount();
     }
-    if (hasMouse) process.stdout.write(MOUSE_OFF);
+    process.stdout.write(hasMouse ? MOUSE_OFF + PASTE_OFF : PASTE_OFF);
     process.stdin.setRawMode(false);
   }
-  if (typeof signal !== 'string') return;
-  session.keepView();
-  process.kill(process.pid, signal);
 }
 
 /** Waits for the user, a signal or an error to end the app. */
 class ExitWatch {
-  readonly left: Promise<NodeJS.Signals | null>;
+  readonly left: Promise<Leaving>;
   readonly #undo: (() => void)[] = [];
 
   constructor(session: Session) {
     this.left = new Promise((resolve, reject) => {
-      const leave = (): void => resolve(null);
-      this.#undo.push(session.subscribe(() => session.quitting && leave()));
+      const leave = (): void => resolve('quit');
+      const suspend = (): void => resolve('SIGTSTP');
+      this.#undo.push(
+        session.subscribe(() => {
+          if (session.quitting) leave();
+          else if (session.takeSuspension()) suspend();
+        }),
+      );
+      this.#on(process, 'SIGTSTP', suspend);
       for (const signal of ENDING_SIGNALS) this.#on(process, signal, () => resolve(signal));
       this.#on(process, 'uncaughtException', reject);
       this.#on(process.stdin, 'end', leave);
