@@ -18,6 +18,7 @@ const FOOTERS: Readonly<Record<Screen, readonly ActionName[]>> = {
     'open',
     'runs',
     'chartPage',
+    'setKnob',
     'undo',
     'episodes',
     'hosts',
