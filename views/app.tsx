@@ -7,7 +7,10 @@ import { Session, type SessionOptions } from './session.ts';
 
 /** What to open. Without a run id: the newest live run, or the list of runs with the offer to start one. */
 export interface AppOptions
-  extends Pick<SessionOptions, 'runsDirectory' | 'startRun' | 'reexecute' | 'fork' | 'verb'> {
+  extends Pick<
+    SessionOptions,
+    'runsDirectory' | 'startRun' | 'reexecute' | 'fork' | 'keptPolicies' | 'verb'
+  > {
   readonly runId: string | null;
   readonly display: Display;
 }

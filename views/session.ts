@@ -49,6 +49,8 @@ export interface SessionOptions {
   readonly reexecute: (runId: string, episodeId: string, mode?: ReplayMode) => Promise<Execution>;
   /** Goes on from a step of an episode in another way. */
   readonly fork: (runId: string, episodeId: string, plan: ForkPlan) => Promise<Fork>;
+  /** Versions of a run's policy whose weights are there, the newest first. */
+  readonly keptPolicies: (runId: string) => readonly number[];
   /** Data of a run; those of the run directory unless a test says otherwise. */
   readonly openSources?: (runId: string) => RunSources;
   readonly listRuns?: () => RunListing[];

@@ -106,7 +106,7 @@ const FOOTERS: Readonly<Record<Screen, readonly ActionName[]>> = {
   help: ['back', 'down', 'up'],
   confirm: ['agree', 'refuse', 'accept', 'focus', 'back'],
   filter: ['accept', 'cancel', 'nextSuggestion'],
-  fork: ['leaveFork', 'goOn', 'nextChoice', 'previousChoice'],
+  fork: ['leaveFork', 'goOn', 'forkPolicy', 'forkCount', 'forkSteps', 'down', 'up'],
   menu: ['choose', 'leave', 'down', 'up'],
   prompt: ['answer', 'leave'],
   palette: ['accept', 'cancel', 'nextCommand', 'previousCommand'],
