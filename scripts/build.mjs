@@ -27,6 +27,8 @@ const LIBRARY = [
  * for from the root.
  */
 const REPLACED = {
+  // For the developers of Ink alone, and needs a package that is not there.
+  'ink/build/devtools.js': '',
   // Messages of zod in languages that the lab does not speak: a third of zod.
   'zod/v4/locales/index.js': '',
 };
@@ -78,6 +80,9 @@ async function bundle() {
     sourcemap: true,
     sourcesContent: false,
     legalComments: 'none',
+    define: { 'process.env.NODE_ENV': '"production"' },
+    // src/cli/main.ts sets it for what runs from source.
+    logOverride: { 'assign-to-define': 'silent' },
     // The native packages.
     external: Object.keys(manifest.dependencies),
     // Packages of CommonJS that are bundled ask for the modules of Node by `require`.

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+
 /** Verbs that are not for people: with one of them this process becomes a child of a run on another host. */
 const CHILD_ENTRIES: Readonly<Record<string, 'worker' | 'trainer'>> = {
   'worker-process': 'worker',
@@ -22,7 +23,7 @@ async function runCommand(): Promise<number> {
   let exitCode = 0;
   const program = createProgram(
     async (options) => {
-      const { runApp } = await import('../../views/app.ts');
+      const { runApp } = await import('../../views/app.tsx');
       return await runApp(options);
     },
     (code) => (exitCode = code),

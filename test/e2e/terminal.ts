@@ -138,6 +138,11 @@ export class AppTerminal {
     return this.#screen.modes.wraparoundMode;
   }
 
+  /** The terminal marks pastes, as programs with lines to paste into want it. */
+  get marksPastes(): boolean {
+    return this.#screen.modes.bracketedPasteMode;
+  }
+
   /** The frames drawn so far, the oldest first. */
   get frames(): DrawnFrame[] {
     return [...this.#received.matchAll(FRAME)].map(([frame]) => ({
@@ -187,9 +192,14 @@ export class AppTerminal {
     this.#pty.write(bytesOf(name));
   }
 
-  /** Types a text in one go, as a paste does. */
+  /** Types a text in one go. */
   type(text: string): void {
     this.#pty.write(text);
+  }
+
+  /** Pastes a text, as terminals do where the program has asked for marks. */
+  paste(text: string): void {
+    this.#pty.write(this.marksPastes ? `\u001B[200~${text}\u001B[201~` : text);
   }
 
   /** Changes the size of the window. */

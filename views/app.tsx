@@ -7,7 +7,10 @@ import { Session, type SessionOptions } from './session.ts';
 
 /** What to open. Without a run id: the newest live run, or the list of runs with the offer to start one. */
 export interface AppOptions
-  extends Pick<SessionOptions, 'runsDirectory' | 'startRun' | 'reexecute' | 'fork' | 'verb'> {
+  extends Pick<
+    SessionOptions,
+    'runsDirectory' | 'startRun' | 'reexecute' | 'fork' | 'keptPolicies' | 'verb'
+  > {
   readonly runId: string | null;
   readonly display: Display;
 }
@@ -37,11 +40,27 @@ export async function runApp(options: AppOptions): Promise<AppResult> {
     else session.open(runId);
     if (lines) await runLines(session, process.stdin, process.stdout);
     else {
-      const { showInTerminal } = await import('./terminal.ts');
+      const { showInTerminal } = await importInteractive();
       await showInTerminal(session, detectLook(process.env, theme), mouse);
     }
     return { runId: session.runId, live: session.client !== null };
   } finally {
     session.close();
+  }
+}
+
+/** Ink decides when it is loaded whether it may draw, and does not where CI is set: a terminal is there, so it may. */
+async function importInteractive(): Promise<typeof import('./terminal.tsx')> {
+  const names = ['CI', 'CONTINUOUS_INTEGRATION'] as const;
+  const before = names.map((name) => process.env[name]);
+  for (const name of names) process.env[name] = 'false';
+  try {
+    return await import('./terminal.tsx');
+  } finally {
+    for (const [index, name] of names.entries()) {
+      const value = before[index];
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
   }
 }
