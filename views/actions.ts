@@ -11,6 +11,7 @@ import type { Handler } from './handler.ts';
 import { ASKS, askToAdd, askWorkers, foldRow, sortTree, undrain } from './hosts-actions.ts';
 import { type ActionName, actionOf, disabledReason, keyText } from './keymap.ts';
 import type { KeyName } from './keys.ts';
+import { askForKnob, setFromPalette } from './knob-actions.ts';
 import { isTooSmall } from './layout.ts';
 import { editLine } from './line-editor.ts';
 import type { Look } from './look.ts';
@@ -29,6 +30,7 @@ export function pressKey(session: Session, key: KeyName, look: Look): void {
     session.knobs?.drop();
     return quit(session);
   }
+  if (key === 'ctrl-z') return session.suspend();
   if (isTooSmall(session.size)) return key === 'q' ? quit(session) : undefined;
   const name = actionOf(session.front, key);
   if (name !== 'play') session.player.stop();
@@ -91,6 +93,7 @@ const HANDLERS: Readonly<Record<ActionName, Handler>> = {
   previousKnob: (session) => session.knobs?.select(-1),
   knobDown: (session) => turnKnob(session, session.knobs?.selected ?? null, -1),
   knobUp: (session) => turnKnob(session, session.knobs?.selected ?? null, 1),
+  setKnob: askForKnob,
   undo: (session) => session.knobs?.undo(),
   commit: (session) => session.knobs?.commit(),
   drop: (session) => session.knobs?.drop(),
@@ -268,7 +271,8 @@ function runFromPalette(session: Session, palette: Palette, look: Look): void {
   const choice = palette.selected;
   if (choice === null) return;
   session.palette = null;
-  if (choice.disabled === null) HANDLERS[choice.name](session, look);
+  if (choice.disabled === null && palette.assignment !== null) setFromPalette(session, palette.assignment);
+  else if (choice.disabled === null) HANDLERS[choice.name](session, look);
   else session.say(`${choice.label} does nothing now: ${choice.disabled}`);
 }
 

@@ -7,7 +7,10 @@ import { Session, type SessionOptions } from './session.ts';
 
 /** What to open. Without a run id: the newest live run, or the list of runs with the offer to start one. */
 export interface AppOptions
-  extends Pick<SessionOptions, 'runsDirectory' | 'startRun' | 'reexecute' | 'fork' | 'verb'> {
+  extends Pick<
+    SessionOptions,
+    'runsDirectory' | 'startRun' | 'reexecute' | 'fork' | 'keptPolicies' | 'verb'
+  > {
   readonly runId: string | null;
   readonly display: Display;
 }
@@ -19,9 +22,8 @@ export interface AppResult {
 }
 
 /**
- * Runs the terminal UI until the user leaves, or the same in lines. NODE_ENV must be set before: React reads it when it is
- * loaded. Throws `usage` for a screen without a terminal, and what opening the run throws (`run-not-found`, …) before
- * anything is drawn.
+ * Runs the terminal UI until the user leaves, or the same in lines. Throws `usage` for a screen without a terminal, and what
+ * opening the run throws (`run-not-found`, …) before anything is drawn.
  */
 export async function runApp(options: AppOptions): Promise<AppResult> {
   const { theme, mouse, lines } = options.display;

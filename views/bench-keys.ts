@@ -58,6 +58,13 @@ export const KNOB_KEYS = {
     description: 'selected knob up',
     disabled: needsLiveRun,
   },
+  setKnob: {
+    keys: ['s'],
+    screens: ['overview'],
+    label: 'set knob',
+    description: 'type a value for the selected knob, or for others by their names: 0.1, or clip=0.1 kl=0.02',
+    disabled: needsLiveRun,
+  },
   undo: {
     keys: ['u'],
     screens: ['overview'],

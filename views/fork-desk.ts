@@ -1,6 +1,6 @@
 import type { EpisodeSummary, StepRecord } from '../src/domain/episode.ts';
 import { ACTION_TYPES, type Action, formatAction } from '../src/domain/space.ts';
-import { type Fork, forkLines, offeredActions } from '../src/replay/fork.ts';
+import { type Fork, type ForkPlan, forkLines, offeredActions } from '../src/replay/fork.ts';
 import { ListCursor } from './list-cursor.ts';
 import type { StepSource } from './step-source.ts';
 
@@ -20,8 +20,16 @@ export class ForkDesk {
   readonly summary: EpisodeSummary;
   /** From 1. */
   readonly step: number;
+  /** The version that acted in it. */
+  readonly acted: number;
   readonly choices: readonly ForkChoice[];
   readonly cursor = new ListCursor();
+  /** The policy that goes on; null: the one that acted in each step then. */
+  version: number | null = null;
+  /** Continuations of one try. */
+  count = 20;
+  /** Steps after which one is truncated; null: what the run says. */
+  maxSteps: number | null = null;
   /** What is being tried. */
   busy: string | null = null;
   /** Of the newest try. */
@@ -35,14 +43,23 @@ export class ForkDesk {
     if (record === null) throw new Error('there is no step here to leave the episode at');
     this.summary = steps.summary;
     this.step = position + 1;
+    this.acted = record.policyVersion;
+    const offered = offeredActions(place.candidates).map((action, index) => choice(record, action, index));
     this.choices = [
       { action: null, text: 'what the policy draws', probability: null, isRecorded: false },
-      ...offeredActions(place.candidates).map((action, index) => choice(record, action, index)),
+      // The likeliest first; those of which the record does not say come last, in the order of the record.
+      ...offered.toSorted((a, b) => (b.probability ?? -1) - (a.probability ?? -1)),
     ];
   }
 
   get selected(): ForkChoice | null {
     return this.choices[this.cursor.selected] ?? null;
+  }
+
+  /** What is done on Enter; null where nothing is pointed at. */
+  get plan(): ForkPlan | null {
+    const { selected, step, version, count, maxSteps } = this;
+    return selected === null ? null : { step, action: selected.action, version, count, maxSteps };
   }
 
   done(fork: Fork): void {

@@ -9,23 +9,29 @@ export const FORK_KEYS = {
     description: 'go on from this step in another way, many times, and see how that ends',
     disabled: needsEpisode,
   },
-  nextChoice: {
-    keys: ['j', 'down'],
-    screens: ['fork'],
-    label: 'down',
-    description: 'next of what might be done instead',
-  },
-  previousChoice: {
-    keys: ['k', 'up'],
-    screens: ['fork'],
-    label: 'up',
-    description: 'the one before',
-  },
   goOn: {
     keys: ['enter'],
     screens: ['fork'],
     label: 'go on',
     description: 'do it instead, and let the policy go on from there',
+  },
+  forkPolicy: {
+    keys: ['v'],
+    screens: ['fork'],
+    label: 'policy',
+    description: 'choose the version of the policy that goes on, among those that are kept',
+  },
+  forkCount: {
+    keys: ['n'],
+    screens: ['fork'],
+    label: 'times',
+    description: 'type how many times it goes on, each with other random numbers',
+  },
+  forkSteps: {
+    keys: ['s'],
+    screens: ['fork'],
+    label: 'steps',
+    description: 'type after how many steps it is cut short; empty: as in the run',
   },
   leaveFork: {
     keys: ['escape', 'q'],

@@ -27,9 +27,11 @@ const LISTS: readonly Screen[] = [
   'replay',
   'help',
   'menu',
+  'fork',
 ];
 /** The screens under everything else. */
-const MAIN: readonly Screen[] = LISTS.filter((screen) => screen !== 'help' && screen !== 'menu');
+const OVERLAYS: ReadonlySet<Screen> = new Set(['help', 'menu', 'fork']);
+const MAIN: readonly Screen[] = LISTS.filter((screen) => !OVERLAYS.has(screen));
 /** Where the run can be paused. */
 const PAUSING: readonly Screen[] = MAIN.filter(
   (screen) => screen !== 'runs' && screen !== 'diff' && screen !== 'compare',

@@ -1,3 +1,5 @@
+import { PASTE_END, PASTE_START, type Paste, PasteReader } from './paste.ts';
+
 /** Name of a pressed key: a printable character as itself, `space`, or one of the names below. */
 export type KeyName = string;
 
@@ -47,9 +49,19 @@ const UNFINISHED = /^\u001B(?:\[[0-?]*[ -/]*|O)?$/u;
 const MOUSE = /^\[<(\d+);\d+;(\d+)M$/u;
 const WHEEL: Readonly<Record<string, 1 | -1>> = { '64': -1, '65': 1 };
 
-/** Turns what the terminal sends into key names; a sequence may be spread over several reads. */
+/** Ms after which an Escape that nothing follows is the Escape key; terminals send a sequence in one go. */
+const ESCAPE_MS = 25;
+/** Ms after which a paste that does not go on has lost its end. Over a bad link its parts may be some way apart. */
+const PASTE_MS = 1000;
+/** Nobody types so many characters between two reads: after a paste that was given up they are more of it. */
+const LATE_PASTE = 32;
+
+/** Turns what the terminal sends into key names and pasted texts; a sequence may be spread over several reads. */
 export class KeyDecoder {
   #rest = '';
+  #paste: PasteReader | null = null;
+  /** The newest paste was given up: more of it may still come. */
+  #wasCut = false;
   readonly #onMouse: (report: MouseReport) => void;
 
   /** Reports of the mouse go to `onMouse`, in their order among the chunk's keys or before them. */
@@ -57,33 +69,63 @@ export class KeyDecoder {
     this.#onMouse = onMouse;
   }
 
-  /** The keys that are complete with this chunk. Several in one read are several keys. */
-  push(chunk: string): KeyName[] {
+  /** The keys and pastes that are complete with this chunk. Several keys in one read are several keys. */
+  push(chunk: string): (KeyName | Paste)[] {
+    if (this.#wasCut && this.#paste === null) {
+      this.#wasCut = chunk.length > LATE_PASTE || chunk.includes(PASTE_END);
+      if (this.#wasCut) this.#paste = new PasteReader();
+    }
     let text = this.#rest + chunk;
     this.#rest = '';
-    const keys: KeyName[] = [];
+    const typed: (KeyName | Paste)[] = [];
     while (text !== '') {
-      if (UNFINISHED.test(text)) {
+      if (this.#paste === null && UNFINISHED.test(text)) {
         this.#rest = text;
         break;
       }
-      const sequence = COMPLETE.exec(text)?.[0];
-      const taken = sequence ?? String.fromCodePoint(text.codePointAt(0) ?? 0);
-      const report = sequence === undefined ? null : mouseReport(sequence.slice(1));
-      if (report !== null) this.#onMouse(report);
-      else keys.push(...(sequence === undefined ? characterKey(taken) : sequenceKeys(sequence)));
-      text = text.slice(taken.length);
+      text = this.#paste === null ? this.#takeKey(text, typed) : this.#takePaste(this.#paste, text, typed);
     }
-    return keys;
+    return typed;
   }
 
-  /** Whether something waits that may be the Escape key or the start of a sequence. */
-  get pending(): boolean {
-    return this.#rest !== '';
+  /** Takes one key, report or mark; returns what follows it. */
+  #takeKey(text: string, typed: (KeyName | Paste)[]): string {
+    const sequence = COMPLETE.exec(text)?.[0];
+    const taken = sequence ?? String.fromCodePoint(text.codePointAt(0) ?? 0);
+    const report = sequence === undefined ? null : mouseReport(sequence.slice(1));
+    if (report !== null) this.#onMouse(report);
+    else if (sequence?.slice(1) === PASTE_START) this.#paste = new PasteReader();
+    else typed.push(...(sequence === undefined ? characterKey(taken) : sequenceKeys(sequence)));
+    return text.slice(taken.length);
   }
 
-  /** Nothing followed: what waits was the Escape key (and what was typed after it). */
-  flush(): KeyName[] {
+  /** Takes what belongs to a paste; returns what follows it, nothing while it goes on. */
+  #takePaste(paste: PasteReader, text: string, typed: (KeyName | Paste)[]): string {
+    const rest = paste.take(text);
+    if (rest === null) return '';
+    typed.push(paste.paste(this.#wasCut));
+    this.#paste = null;
+    this.#wasCut = false;
+    return rest;
+  }
+
+  /**
+   * Ms after which what waits is to be flushed, because nothing followed: what may be the Escape key or the start of a sequence, or
+   * a paste without its end. Null: nothing waits.
+   */
+  get patienceMs(): number | null {
+    if (this.#paste !== null) return PASTE_MS;
+    return this.#rest === '' ? null : ESCAPE_MS;
+  }
+
+  /** Nothing followed: what waits was the Escape key (and what was typed after it), or all there is of a paste. */
+  flush(): (KeyName | Paste)[] {
+    if (this.#paste !== null) {
+      const paste = this.#paste.paste(true);
+      this.#paste = null;
+      this.#wasCut = true;
+      return [paste];
+    }
     const rest = this.#rest;
     this.#rest = '';
     return rest === '' ? [] : ['escape', ...Array.from(rest.slice(1)).flatMap(characterKey)];

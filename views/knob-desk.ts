@@ -132,6 +132,21 @@ export class KnobDesk {
     }
   }
 
+  /** As `turn`, to values that were typed. */
+  propose(status: RunStatus, values: Partial<KnobValues>): void {
+    const now: Partial<KnobValues>[] = [];
+    for (const knob of KNOB_NAMES) {
+      const to = values[knob];
+      if (to === undefined) continue;
+      const base = this.#pending.get(knob) ?? status.knobs[knob];
+      if (to === base) this.#host.say(`${KNOBS[knob].label} is ${formatNumber(to)} already`);
+      if (PREVIEWED.has(knob)) this.#proposal.move(knob, to === base ? null : to);
+      else if (to !== base) now.push({ [knob]: to });
+    }
+    const others: Partial<KnobValues> = Object.assign({}, ...now);
+    if (now.length > 0) this.#host.attempt(async () => await this.#send(others, null));
+  }
+
   /** Sends what is proposed, now. */
   commit(): void {
     this.#proposal.send();

@@ -47,8 +47,11 @@ export function editLine(line: EditedLine, key: string): EditedLine | null {
   const edit = EDITS[SAME_AS[key] ?? key];
   if (edit !== undefined) return edit(line);
   const typed = key === 'space' ? ' ' : key;
-  if (Array.from(typed).length !== 1) return null;
-  const { text, cursor } = line;
+  return Array.from(typed).length === 1 ? insertText(line, typed) : null;
+}
+
+/** The line with a text put in where the cursor is, which then stands behind it. */
+export function insertText({ text, cursor }: EditedLine, typed: string): EditedLine {
   return { text: text.slice(0, cursor) + typed + text.slice(cursor), cursor: cursor + typed.length };
 }
 

@@ -20,16 +20,7 @@ const SETTLED_MS = 3000;
 const MOST_TIMES = 1000;
 /** Screens whose figures change by themselves. */
 const LIVE: ReadonlySet<Screen> = new Set(['overview', 'knob', 'hosts', 'pipeline', 'runs']);
-const MOVES: ReadonlySet<ActionName> = new Set([
-  'down',
-  'up',
-  'pageDown',
-  'pageUp',
-  'first',
-  'last',
-  'nextChoice',
-  'previousChoice',
-]);
+const MOVES: ReadonlySet<ActionName> = new Set(['down', 'up', 'pageDown', 'pageUp', 'first', 'last']);
 /** Screens where a move leads to another row, and says nothing more of it. */
 const LISTS: ReadonlySet<Screen> = new Set([
   'overview',

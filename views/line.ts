@@ -1,6 +1,6 @@
 import stringWidth from 'string-width';
 import { visibleText } from '../src/domain/visible-text.ts';
-import { type Look, paint, symbolsOf, type Tone } from './look.ts';
+import { type Look, symbolsOf, type Tone } from './look.ts';
 
 /** A piece of a line in one tone. Its text holds no control characters. */
 export interface Segment {
@@ -16,9 +16,19 @@ const PRINTABLE_ASCII = /^[\u0020-\u007E]*$/u;
 /** ASCII, dashes, arrows, box drawing, blocks and braille: one column each. Measuring them properly costs ten times more. */
 const SINGLE_WIDTH = /^[\u0020-\u007E\u00B7\u2010-\u2027\u203A\u2190-\u21FF\u2500-\u259F\u2800-\u28FF]*$/u;
 
+/** Whether every character plainly takes one column, and one UTF-16 unit: an index is then a column. */
+export function isSingleWidth(text: string): boolean {
+  return SINGLE_WIDTH.test(text);
+}
+
 /** Columns that a text takes on the terminal. */
 export function textWidth(text: string): number {
-  return SINGLE_WIDTH.test(text) ? text.length : stringWidth(text);
+  return isSingleWidth(text) ? text.length : stringWidth(text);
+}
+
+/** What a reader takes for the characters of a text (UAX 29). */
+export function graphemesOf(text: string): string[] {
+  return Array.from(graphemes.segment(text), ({ segment }) => segment);
 }
 
 /**
@@ -118,21 +128,4 @@ export function wrap(text: string, width: number): string[] {
     rest = rest.slice(cut).trimStart();
   }
   return [...rows, rest];
-}
-
-/**
- * The painted row as one string of at most `width` columns. Blanks at its end are left out: Ink clears the rest of a row
- * by itself, and its cost grows with every cell.
- */
-export function paintLine(line: Line, width: number, look: Look): string {
-  const segments = fitLine(line, width, look);
-  for (let last = segments.at(-1); last?.tone === 'plain'; last = segments.at(-1)) {
-    segments.pop();
-    const text = last.text.trimEnd();
-    if (text !== '') {
-      segments.push(seg(text));
-      break;
-    }
-  }
-  return segments.map(({ text, tone }) => paint(look, tone, text)).join('');
 }

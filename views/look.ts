@@ -15,7 +15,7 @@ export interface Look {
   readonly told?: boolean;
 }
 
-/** What a piece of text means; `paint` turns it into escape sequences. */
+/** What a piece of text means; `styleOf` turns it into escape sequences. */
 export type Tone =
   | 'plain'
   | 'dim'
@@ -64,12 +64,12 @@ export function detectLook(
   return { glyphs: terminal === 'linux' ? 'block' : 'braille', colour, attributes };
 }
 
-/** The text in its tone. */
-export function paint(look: Look, tone: Tone, text: string): string {
-  if (!look.attributes || text === '') return text;
+/** Parameters of the escape sequence that turns a tone on (ECMA-48 SGR); '' where there is nothing to turn on. */
+export function styleOf(look: Look, tone: Tone): string {
+  if (!look.attributes) return '';
   const colour = look.colour === null ? '' : (coloursOf(look.colour.theme, look.colour.depth)[tone] ?? '');
-  const codes = [ATTRIBUTES[tone], colour].filter((code) => code !== '').join(';');
-  return codes === '' ? text : `\u001B[${codes}m${text}\u001B[0m`;
+  const attributes = ATTRIBUTES[tone];
+  return attributes === '' || colour === '' ? attributes + colour : `${attributes};${colour}`;
 }
 
 /** Single characters that have a plain ASCII stand-in, each one column wide. */

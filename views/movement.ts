@@ -4,6 +4,7 @@ import { compareHeight } from './screens/compare.ts';
 import { diffHeight } from './screens/diff.ts';
 import { episodesHeight } from './screens/episodes.ts';
 import { eventsHeight } from './screens/events.ts';
+import { forkHeight } from './screens/fork.ts';
 import { helpScrollLimit } from './screens/help.ts';
 import { hostsHeight } from './screens/hosts.ts';
 import { menuHeight } from './screens/menu.ts';
@@ -44,6 +45,7 @@ export function moveToEnd(session: Session, end: 'first' | 'last', look: Look): 
 
 function movableOf(session: Session, look: Look): Movable {
   if (session.menu !== null) return menu(session);
+  if (session.fork !== null) return fork(session);
   if (session.help !== null) return helpText(session, look);
   switch (session.screen) {
     case 'overview':
@@ -74,6 +76,11 @@ function clamp(value: number, limit: number): number {
 function menu({ menu: shown, size }: Session): Movable {
   const page = menuHeight(size);
   return { page, move: (by) => shown?.cursor.move(by, shown.items.length, page) };
+}
+
+function fork({ fork: desk, size }: Session): Movable {
+  const page = forkHeight(size);
+  return { page, move: (by) => desk?.cursor.move(by, desk.choices.length, page) };
 }
 
 function helpText(session: Session, look: Look): Movable {

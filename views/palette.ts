@@ -1,6 +1,6 @@
 import { type KeyContext, type Screen } from './key-binding.ts';
 import { ACTION_NAMES, type ActionName, bindingOf, disabledReason } from './keymap.ts';
-import { type EditedLine, editLine, lineOf } from './line-editor.ts';
+import { type EditedLine, editLine, insertText, lineOf } from './line-editor.ts';
 import { ListCursor } from './list-cursor.ts';
 
 /** A command that the palette offers. */
@@ -22,24 +22,29 @@ const WINDOW = 10;
 export class Palette {
   readonly cursor = new ListCursor();
   readonly #all: readonly PaletteChoice[];
+  readonly #setting: PaletteChoice;
   #line = lineOf('');
 
   constructor(of: Screen, context: KeyContext) {
     const screen = of === 'knob' ? 'overview' : of;
     this.#all = ACTION_NAMES.filter(
       (name) => !NOT_OFFERED.has(name) && bindingOf(name).screens.includes(screen),
-    ).map((name) => {
-      const { label, description, keys } = bindingOf(name);
-      return { name, label, description, keys, disabled: disabledReason(name, context) };
-    });
+    ).map((name) => choiceOf(name, context));
+    this.#setting = choiceOf('setKnob', context);
   }
 
   get line(): EditedLine {
     return this.#line;
   }
 
+  /** What `set` is followed by, where that may be values of knobs: `clip 0.1` of `set clip 0.1`. */
+  get assignment(): string | null {
+    return /^set\s+(.*[\d=].*)$/u.exec(this.#line.text.trimStart())?.[1] ?? null;
+  }
+
   /** Those that hold every typed word; those whose label does come first. */
   get choices(): readonly PaletteChoice[] {
+    if (this.assignment !== null) return [this.#setting];
     const words = this.#line.text
       .toLowerCase()
       .split(' ')
@@ -55,7 +60,15 @@ export class Palette {
 
   type(key: string): void {
     const line = editLine(this.#line, key);
-    if (line === null) return;
+    if (line !== null) this.#edit(line);
+  }
+
+  /** Puts a text in where the cursor is. */
+  insert(text: string): void {
+    this.#edit(insertText(this.#line, text));
+  }
+
+  #edit(line: EditedLine): void {
     if (line.text !== this.#line.text) this.cursor.reset();
     this.#line = line;
   }
@@ -63,4 +76,9 @@ export class Palette {
   move(by: number): void {
     this.cursor.move(by, this.choices.length, WINDOW);
   }
+}
+
+function choiceOf(name: ActionName, context: KeyContext): PaletteChoice {
+  const { label, description, keys } = bindingOf(name);
+  return { name, label, description, keys, disabled: disabledReason(name, context) };
 }

@@ -33,7 +33,7 @@ export function drawScreen(session: Session, look: Look): Line[] {
   if (question !== null) return drawConfirm({ ...question, keys }, size, look);
   if (palette !== null) return drawPalette({ palette, keys }, size, look);
   if (menu !== null && session.prompt === null) return drawMenu(menu, keys, size, look);
-  if (fork !== null) return drawFork({ desk: fork, keys }, size, look);
+  if (fork !== null) return withPrompt(drawFork({ desk: fork, keys }, size, look), session, look);
   if (help !== null) return drawHelp({ of: session.screen, scroll: help.scroll, keys }, size, look);
   return withPrompt(drawMain(session, look), session, look);
 }

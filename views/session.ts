@@ -49,6 +49,8 @@ export interface SessionOptions {
   readonly reexecute: (runId: string, episodeId: string, mode?: ReplayMode) => Promise<Execution>;
   /** Goes on from a step of an episode in another way. */
   readonly fork: (runId: string, episodeId: string, plan: ForkPlan) => Promise<Fork>;
+  /** Versions of a run's policy whose weights are there, the newest first. */
+  readonly keptPolicies: (runId: string) => readonly number[];
   /** Data of a run; those of the run directory unless a test says otherwise. */
   readonly openSources?: (runId: string) => RunSources;
   readonly listRuns?: () => RunListing[];
@@ -142,6 +144,8 @@ export class Session {
   theme: ThemeName | null = null;
   /** Set when the user has asked to leave. */
   quitting = false;
+  /** Set when the user has asked for the shell. */
+  #suspending = false;
   #remember: Remember | null = null;
   #toast: Toast | null = null;
   #toastTimer: NodeJS.Timeout | null = null;
@@ -161,6 +165,19 @@ export class Session {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   };
+
+  /** The screen is to be left to the shell for a while. */
+  suspend(): void {
+    this.#suspending = true;
+    this.changed();
+  }
+
+  /** Whether that was asked for since it was last asked about. */
+  takeSuspension(): boolean {
+    const asked = this.#suspending;
+    this.#suspending = false;
+    return asked;
+  }
 
   /** Draws again. */
   changed(): void {

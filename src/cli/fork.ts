@@ -14,6 +14,7 @@ export interface ForkOptions {
   readonly action?: string;
   readonly policy?: number;
   readonly n: number;
+  readonly maxSteps?: number;
   /** Call tools that only read, where the record has no answer. */
   readonly live?: boolean;
   readonly json?: boolean;
@@ -35,6 +36,7 @@ export async function forkStep(word: string, options: ForkOptions): Promise<numb
       action: options.action === undefined ? null : parseAction(options.action),
       version: options.policy ?? null,
       count: options.n,
+      maxSteps: options.maxSteps ?? null,
     };
     const fork = await forkEpisode(ground, episode, plan);
     const { version } = plan;

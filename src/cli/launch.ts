@@ -13,7 +13,7 @@ import { printRuns } from './inspect.ts';
 import { labCommand } from './lab-command.ts';
 import { clearProgress, EXIT, printJson, printLine, printNote, showProgress } from './output.ts';
 import { ownVerb } from './own-verb.ts';
-import { forkStored, reexecute } from './reexecute.ts';
+import { forkStored, keptPolicies, reexecute } from './reexecute.ts';
 import { findLiveRun, findRun } from './runs.ts';
 import { restartRun, startRun } from './start.ts';
 
@@ -26,6 +26,7 @@ export interface TuiOptions {
   readonly startRun: () => Promise<string>;
   readonly reexecute: (runId: string, episodeId: string, mode?: ReplayMode) => Promise<Execution>;
   readonly fork: (runId: string, episodeId: string, plan: ForkPlan) => Promise<Fork>;
+  readonly keptPolicies: (runId: string) => readonly number[];
   readonly verb: (words: readonly string[]) => Promise<unknown[]>;
 }
 
@@ -164,6 +165,7 @@ async function showTui(id: string | null, options: ShowOptions, openTui: OpenTui
     startRun: async () => await startRun({ runsDirectory: runs, file: null, overrides: [] }),
     reexecute: async (run, episode, mode) => await reexecute(runs, run, episode, mode),
     fork: async (run, episode, plan) => await forkStored(runs, run, episode, plan),
+    keptPolicies: (run) => keptPolicies(runPaths(runs, run)),
     verb: async (words) => await ownVerb(runs, words),
   });
   if (runId !== null) printLine(describeLeftRun(runs, runId));

@@ -1,7 +1,4 @@
 #!/usr/bin/env node
-// Nothing is imported before the environment is right: React and the colours are decided when they are loaded.
-process.env['NODE_ENV'] = 'production';
-if (process.env['NO_COLOR']) process.env['FORCE_COLOR'] = '0';
 
 /** Verbs that are not for people: with one of them this process becomes a child of a run on another host. */
 const CHILD_ENTRIES: Readonly<Record<string, 'worker' | 'trainer'>> = {
@@ -14,9 +11,8 @@ if (child === undefined) process.exitCode = await runCommand();
 else await becomeChild(child);
 
 async function becomeChild(entry: 'worker' | 'trainer'): Promise<void> {
-  const { pathToFileURL } = await import('node:url');
-  const { entryPath } = await import('../hosts/entries.ts');
-  await import(pathToFileURL(entryPath(entry)).href);
+  const { programFile } = await import('../domain/program-files.ts');
+  await import(programFile(entry).href);
 }
 
 async function runCommand(): Promise<number> {

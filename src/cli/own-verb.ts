@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
-import { createRequire } from 'node:module';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { ERROR_CODES, LabError } from '../domain/error.ts';
+import { entryCommand } from '../hosts/entries.ts';
 
 /** Output of a verb that is kept. */
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -17,7 +16,7 @@ const errorSchema = z.object({
  * output is an answer too ("some drifted"). Throws what the verb says of its failure.
  */
 export async function ownVerb(runsDirectory: string, words: readonly string[]): Promise<unknown[]> {
-  const [program, ...flags] = ownCommand();
+  const [program, ...flags] = entryCommand('cli');
   const args = [...flags, ...words, '--json', '--runs', runsDirectory];
   return await new Promise((resolve, reject) => {
     execFile(program, args, { maxBuffer: MOST_BYTES }, (error, stdout, stderr) => {
@@ -58,13 +57,4 @@ function parsed(line: string): unknown[] {
   } catch {
     return [];
   }
-}
-
-/** This program; from source, Node is given the tsx loader. */
-function ownCommand(): readonly [string, ...string[]] {
-  const fromSource = import.meta.url.endsWith('.ts');
-  const main = fileURLToPath(new URL(fromSource ? './main.ts' : './main.js', import.meta.url));
-  if (!fromSource) return [process.execPath, main];
-  const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-  return [process.execPath, '--import', loader, main];
 }

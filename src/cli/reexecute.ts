@@ -33,6 +33,11 @@ export function replayGround(paths: RunPaths, liveTools = false): ReplayGround {
   };
 }
 
+/** Versions of a run's policy whose weights are there, the newest first. */
+export function keptPolicies({ checkpoints }: RunPaths): number[] {
+  return listPolicies(checkpoints).map(({ version }) => version);
+}
+
 /** Does one stored episode again, with its actions or by its policy. Throws `episode-not-found`, or `environment-invalid` without its environment. */
 export async function reexecute(
   runs: string,

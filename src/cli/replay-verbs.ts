@@ -55,6 +55,12 @@ export function addReplayVerbs(program: Command, finish: (exitCode: number) => v
       ).argParser(parseVersion),
     )
     .addOption(new Option('--n <n>', 'continuations').argParser(parsePositive).default(20))
+    .addOption(
+      new Option(
+        '--max-steps <n>',
+        'steps after which one is cut short, those before it included; default: as in the run',
+      ).argParser(parsePositive),
+    )
     .option('--live', 'call tools that only read; all others answer from the record')
     .option('--run <run>', 'default: the newest run')
     .addOption(new Option('--json', 'print JSON'))

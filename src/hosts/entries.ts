@@ -1,18 +1,9 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type ProgramFile, programFile, RUNS_FROM_SOURCE } from '../domain/program-files.ts';
 
-/** Process entries, relative to this file. In dist/ they end in .js; run from source, in .ts. */
-const ENTRIES = {
-  run: '../run/main',
-  text: '../run/text-main',
-  worker: '../sampling/main',
-  trainer: '../../trainer/main',
-  devices: '../../trainer/devices/main',
-  export: '../../trainer/export/main',
-  replay: '../replay/main',
-  sql: '../cli/sql-process',
-} as const;
-export type EntryName = keyof typeof ENTRIES;
+/** What processes are started from: threads have no command. */
+export type EntryName = Exclude<ProgramFile, 'searchThread' | 'readingThread' | 'gradientThread'>;
 
 /**
  * Room for young objects, in MiB: those of an episode live for many batches when there are thousands of slots, and V8's
@@ -22,18 +13,11 @@ const NODE_FLAGS: Readonly<Partial<Record<EntryName, readonly string[]>>> = {
   worker: ['--max-semi-space-size=64'],
 };
 
-const fromSource = import.meta.url.endsWith('.ts');
-
-/** The file of a process entry. */
-export function entryPath(entry: EntryName): string {
-  return fileURLToPath(new URL(ENTRIES[entry] + (fromSource ? '.ts' : '.js'), import.meta.url));
-}
-
 /** Program and arguments that start an entry on this machine; from source, Node is given the tsx loader. */
 export function entryCommand(entry: EntryName): readonly [string, ...string[]] {
-  const path = entryPath(entry);
+  const path = fileURLToPath(programFile(entry));
   const flags = NODE_FLAGS[entry] ?? [];
-  if (!fromSource) return [process.execPath, ...flags, path];
+  if (!RUNS_FROM_SOURCE) return [process.execPath, ...flags, path];
   const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
   return [process.execPath, ...flags, '--import', loader, path];
 }

@@ -18,6 +18,8 @@ export interface ForkPlan {
   readonly version: number | null;
   /** How many continuations, each with random numbers of its own. */
   readonly count: number;
+  /** Steps after which one is truncated, those before it included; null: what the run says. */
+  readonly maxSteps: number | null;
 }
 
 /** How an episode, or a continuation of one, ended. */
@@ -61,7 +63,7 @@ export function forkRequests(
   policy: PolicySettings,
   plan: ForkPlan,
 ): ExecutionRequest[] {
-  const { step, action, version, count } = plan;
+  const { step, action, version, count, maxSteps } = plan;
   checkPlan(episode, plan);
   const request = executionRequest(episode, settings);
   const before = request.actions.slice(0, step - 1);
@@ -70,7 +72,8 @@ export function forkRequests(
   return Array.from({ length: count }, (_, index) => {
     const seed = deriveSeed(episode.summary.seed, 'fork', step, index);
     // Another action than the recorded one may need more steps than the record has: the limit is the run's.
-    const acting = actingOf(episode, policy, seed, wanted);
+    const limited = maxSteps === null ? policy : { ...policy, maxSteps };
+    const acting = actingOf(episode, limited, seed, wanted);
     return { ...request, actions, acting: { ...acting, mode: 'sampled' } };
   });
 }
@@ -100,12 +103,18 @@ export function offeredActions(candidates: readonly Candidate[]): Action[] {
   ];
 }
 
-function checkPlan(episode: StoredEpisode, { step, action }: ForkPlan): void {
+function checkPlan(episode: StoredEpisode, { step, action, maxSteps }: ForkPlan): void {
   const { steps, candidateSets } = episode.body;
   if (step < 1 || step > steps.length) {
     throw new LabError('usage', {
       message: `episode ${episode.summary.id} has no step ${step}: it has ${steps.length}`,
       hint: `list them with: agentrl-lab show ${episode.summary.id}`,
+    });
+  }
+  if (maxSteps !== null && maxSteps < step) {
+    throw new LabError('usage', {
+      message: `a limit of ${maxSteps} steps leaves nothing to do from step ${step} on`,
+      hint: 'the steps before it count too',
     });
   }
   if (action === null) return;
@@ -184,7 +193,7 @@ export function forkLines({ plan, was, original, versions, outcomes, ...fork }: 
   const failures = fork.failures.map(([name, count]) => `${name} ${count}`).join('  ');
   const succeeded = outcomes.filter(({ success }) => success).length;
   return [
-    `from step ${plan.step}: ${done} instead of ${formatAction(was)}, then ${outcomes.length} continuations${by}`,
+    `from step ${plan.step}: ${done} instead of ${formatAction(was)}, then ${outcomes.length} ${outcomes.length === 1 ? 'continuation' : 'continuations'}${by}`,
     `          success  reward: least, quartiles, most         steps`,
     `recorded  ${(original.success ? 'yes' : 'no').padEnd(7)}  ${fixed(original.reward).padEnd(37)}  ${original.steps}${original.failure === null ? '' : `  ${original.failure}`}`,
     `forked    ${`${Math.round(100 * fork.successShare)}%`.padEnd(7)}  ${fork.reward

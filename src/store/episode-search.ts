@@ -1,3 +1,4 @@
+import { programFile, RUNS_FROM_SOURCE } from '../domain/program-files.ts';
 import type { EpisodeFacets } from './columns/facets.ts';
 import type { PageOptions } from './episode-finder.ts';
 import type { Filter, SavedFilters } from './filter.ts';
@@ -33,8 +34,8 @@ export interface EpisodeSearch {
 /** Opens a run's index for questions. It is read with the first one: what is wrong with it rejects that. */
 export function openEpisodeSearch(paths: RunPaths): EpisodeSearch {
   // Node 20 cannot start a thread from a TypeScript file: from source the caller's thread answers.
-  if (import.meta.url.endsWith('.ts')) return new QueuedSearch(directly(paths));
-  const thread = new SearchThread(paths, new URL('./search-thread.js', import.meta.url));
+  if (RUNS_FROM_SOURCE) return new QueuedSearch(directly(paths));
+  const thread = new SearchThread(paths, programFile('searchThread'));
   return new QueuedSearch({
     ask: async (question) => await thread.ask(question),
     close: async () => await thread.close(),

@@ -1,5 +1,6 @@
 import type { EpisodeSummary } from '../domain/episode.ts';
 import { LabError } from '../domain/error.ts';
+import { programFile, RUNS_FROM_SOURCE } from '../domain/program-files.ts';
 import type { IterationMetrics } from '../domain/run.ts';
 import type { StepPage } from './long-episode.ts';
 import { type ReadingAnswer, ReadingDesk, type ReadingQuestion, type RunFigures } from './reading-desk.ts';
@@ -90,11 +91,8 @@ export class Reading {
 
 function openDesk(): Desk {
   // Node 20 cannot start a thread from a TypeScript file: from source the caller's thread answers.
-  if (!import.meta.url.endsWith('.ts')) {
-    return new SearchThread<ReadingQuestion, ReadingAnswer>(
-      null,
-      new URL('./reading-thread.js', import.meta.url),
-    );
+  if (!RUNS_FROM_SOURCE) {
+    return new SearchThread<ReadingQuestion, ReadingAnswer>(null, programFile('readingThread'));
   }
   const desk = new ReadingDesk();
   return {

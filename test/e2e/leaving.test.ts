@@ -28,6 +28,9 @@ describe.each(SIZES)('coming and going on $columns x $rows', (size) => {
     await first.shows(/iteration [1-9]/u);
     expect(first.alternate).toBe(true);
     expect(first.cursorShown).toBe(false);
+    expect(first.marksPastes).toBe(true);
+    first.paste('S\ry');
+    await first.shows('pasted 3 characters: nothing to paste into');
 
     first.press('quit');
     expect(await first.exited).toMatchObject({ code: 0 });
@@ -37,6 +40,7 @@ describe.each(SIZES)('coming and going on $columns x $rows', (size) => {
     );
     expect(first.alternate).toBe(false);
     expect(first.cursorShown).toBe(true);
+    expect(first.marksPastes).toBe(false);
     expect(first.wraps).toBe(true);
     // The line discipline echoes and edits lines again.
     expect(first.text).toMatch(/(?<!-)icanon/u);

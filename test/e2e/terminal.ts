@@ -19,11 +19,11 @@ export interface ProgramExit {
 /** What one synchronised update of the screen took. */
 export interface DrawnFrame {
   readonly bytes: number;
-  /** It cleared the whole screen: right for the first frame at a size only. */
+  /** It cleared the whole screen, which flickers where synchronised output is not known. */
   readonly cleared: boolean;
 }
 
-/** Ink brackets every frame with these (synchronised output, mode 2026). */
+/** Every frame stands between these (synchronised output, mode 2026). */
 const FRAME_START = '\u001B[?2026h';
 const FRAME_END = '\u001B[?2026l';
 // oxlint-disable-next-line no-control-regex -- terminals are sent control characters
@@ -70,8 +70,6 @@ export class AppTerminal {
   #received = '';
   #wrapped: string | null = null;
   #size: ScreenSize;
-  /** Frames that may clear the screen: the first one, and the first after each resize. */
-  #clearsAllowed = 1;
   #ended = false;
   /** The screen holds whole frames: what came last was not the middle of one. */
   #settled = true;
@@ -140,6 +138,11 @@ export class AppTerminal {
     return this.#screen.modes.wraparoundMode;
   }
 
+  /** The terminal marks pastes, as programs with lines to paste into want it. */
+  get marksPastes(): boolean {
+    return this.#screen.modes.bracketedPasteMode;
+  }
+
   /** The frames drawn so far, the oldest first. */
   get frames(): DrawnFrame[] {
     return [...this.#received.matchAll(FRAME)].map(([frame]) => ({
@@ -189,15 +192,19 @@ export class AppTerminal {
     this.#pty.write(bytesOf(name));
   }
 
-  /** Types a text in one go, as a paste does. */
+  /** Types a text in one go. */
   type(text: string): void {
     this.#pty.write(text);
+  }
+
+  /** Pastes a text, as terminals do where the program has asked for marks. */
+  paste(text: string): void {
+    this.#pty.write(this.marksPastes ? `\u001B[200~${text}\u001B[201~` : text);
   }
 
   /** Changes the size of the window. */
   resize(size: ScreenSize): void {
     this.#size = size;
-    this.#clearsAllowed += 1;
     this.#screen.resize(size.columns, size.rows);
     this.#pty.resize(size.columns, size.rows);
   }
@@ -220,7 +227,7 @@ export class AppTerminal {
     const echoed = this.#betweenFrames();
     return [
       ...(echoed === '' ? [] : [`the terminal echoed into the screen: ${JSON.stringify(echoed)}`]),
-      ...(clears > this.#clearsAllowed ? [`${clears} frames cleared the whole screen`] : []),
+      ...(clears > 0 ? [`${clears} frames cleared the whole screen`] : []),
       ...(this.#wrapped === null ? [] : [`a row was longer than the screen is wide:\n${this.#wrapped}`]),
     ];
   }

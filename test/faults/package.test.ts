@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { PROGRAM_FILES } from '../../src/domain/program-files.ts';
 
 const packedSchema = z.tuple([
   z.object({
@@ -18,15 +19,9 @@ it('the package holds what is needed to run, and nothing else', () => {
   });
   const [packed] = packedSchema.parse(JSON.parse(output));
   const paths = packed.files.map(({ path }) => path);
-  const entries = ['cli', 'run', 'sampling'].map((name) => `dist/src/${name}/main.js`);
+  const entries = Object.values(PROGRAM_FILES).map((path) => `dist/${path}.js`);
   const docs = ['docs/CONFIG.md', 'docs/ENVIRONMENTS.md', 'LICENSE', 'package.json'];
-  const wanted = [
-    ...entries,
-    'dist/trainer/main.js',
-    'dist/views/app.js',
-    'dist/envs/conformance.js',
-    ...docs,
-  ];
+  const wanted = [...entries, 'dist/envs/conformance.js', 'dist/THIRD-PARTY-NOTICES.txt', ...docs];
   expect(wanted.filter((path) => !paths.includes(path))).toEqual([]);
   const others = paths.filter(
     (path) => !/^(?:dist|docs)\/|^(?:package\.json|README\.md|LICENSE|runs\/README\.md)$/u.test(path),
@@ -37,7 +32,8 @@ it('the package holds what is needed to run, and nothing else', () => {
       /^dist\/(?:test|bench|node_modules)\/|\.(?:ts|tsx|map|db|seg)$/u.test(path.replace(/\.d\.ts$/u, '')),
     ),
   ).toEqual([]);
-  expect(packed.unpackedSize).toBeLessThan(3_500_000);
+  // With all that is bundled; before that, the packages that were installed beside 3.5 MB of ours took 18 MB.
+  expect(packed.unpackedSize).toBeLessThan(4_800_000);
   expect(packed.files.find(({ path }) => path === 'dist/src/cli/main.js')!.mode & 0o111).not.toBe(0);
   expect(existsSync('dist/src/cli/main.js')).toBe(true);
 });

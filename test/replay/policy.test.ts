@@ -214,7 +214,7 @@ describe('a policy whose weights are not there', () => {
   });
 
   it('goes on from any step in other ways, each draw its own, the same ones each time', async () => {
-    const plan = { step: 3, action: null, version: null, count: 6 };
+    const plan = { step: 3, action: null, version: null, count: 6, maxSteps: null };
     const fork = async (): Promise<Fork> =>
       forkOf(
         episode,
@@ -246,7 +246,7 @@ describe('a policy whose weights are not there', () => {
       .map(({ type, text: argument }) => ({ type, argument }))
       .find((action) => formatAction(action) !== was);
     if (other === undefined) throw new Error('nothing else was on offer');
-    const taken = { step: 3, action: other, version: null, count: 1 };
+    const taken = { step: 3, action: other, version: null, count: 1, maxSteps: null };
     const [request] = forkRequests(episode, text.settings, text.ground, taken);
     if (request === undefined) throw new Error('no request');
     const { steps } = await text.execute(request);
@@ -264,7 +264,7 @@ describe('a policy whose weights are not there', () => {
   it('says where the environment was no longer what was recorded before the step', async () => {
     const [head, ...rest] = episode.body.lines;
     const body = { ...episode.body, lines: [`${head} then`, ...rest] };
-    const plan = { step: 2, action: null, version: null, count: 1 };
+    const plan = { step: 2, action: null, version: null, count: 1, maxSteps: null };
     const [request] = forkRequests(episode, text.settings, text.ground, plan);
     if (request === undefined) throw new Error('no request');
     const fork = forkOf({ ...episode, body }, plan, [await text.execute(request)]);
@@ -273,7 +273,7 @@ describe('a policy whose weights are not there', () => {
   });
 
   it('refuses steps and actions that there are not', () => {
-    const plan = { step: 3, action: null, version: null, count: 1 };
+    const plan = { step: 3, action: null, version: null, count: 1, maxSteps: null };
     const ask = (change: object): unknown =>
       forkRequests(episode, text.settings, text.ground, { ...plan, ...change });
     expect(() => ask({ step: 10 })).toThrowError(`has no step 10: it has ${MAX_STEPS}`);
@@ -281,6 +281,16 @@ describe('a policy whose weights are not there', () => {
     expect(() => ask({ action: { type: 'read', argument: 'nothing such' } })).toThrowError(
       'read "nothing such" was not on offer at step 3',
     );
+    expect(() => ask({ maxSteps: 2 })).toThrowError('a limit of 2 steps leaves nothing to do from step 3 on');
+  });
+
+  it('goes on to another limit of steps than the run has', async () => {
+    const plan = { step: 3, action: null, version: null, count: 1, maxSteps: 4 };
+    const [request] = forkRequests(episode, text.settings, text.ground, plan);
+    if (request === undefined) throw new Error('no request');
+    const { steps, end } = await text.execute(request);
+    expect(steps.length).toBeLessThanOrEqual(4);
+    expect(end === null || end.terminated || steps.length === 4).toBe(true);
   });
 });
 

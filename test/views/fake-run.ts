@@ -327,6 +327,7 @@ export class FakeRun {
       startRun: async () => 'demo-1',
       reexecute: async () => await Promise.reject(new Error('not in this test')),
       fork: async () => await Promise.reject(new Error('not in this test')),
+      keptPolicies: () => [],
       verb: async (words) => {
         this.verbs.push(words);
         return await Promise.resolve([...this.verbAnswer]);

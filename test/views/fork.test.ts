@@ -19,6 +19,7 @@ beforeEach(async () => {
   answer = async (plan) => await Promise.resolve(forkFrom(plan));
   session = new Session({
     ...fake.sessionOptions,
+    keptPolicies: () => [40, 30],
     fork: async (_run, _episode, plan) => {
       asked.push(plan);
       return await answer(plan);
@@ -51,7 +52,7 @@ function forkFrom(plan: ForkPlan): Fork {
   };
 }
 
-const { press, screen } = driverOf(() => session);
+const { press, type, screen } = driverOf(() => session);
 
 describe('F on a step of a replay', () => {
   it('asks what is done instead: what the policy draws, or any of what was on offer', () => {
@@ -68,10 +69,11 @@ describe('F on a step of a replay', () => {
   it('does what is chosen, and shows how that ends', async () => {
     press('down', 'down', 'k', 'enter');
     const chosen = session.fork?.choices[1];
-    expect(asked).toEqual([{ step: 1, action: chosen?.action, version: null, count: 20 }]);
+    const plan = { step: 1, action: chosen?.action, version: null, count: 20, maxSteps: null };
+    expect(asked).toEqual([plan]);
     await until(() => session.fork?.busy === null);
     const text = screen().join('\n');
-    expect(text).toContain(`from step 1: ${chosen?.text} instead of noop, then 1 continuations, policy v7`);
+    expect(text).toContain(`from step 1: ${chosen?.text} instead of noop, then 1 continuation, policy v7`);
     expect(text).toContain('1 of 1 succeeded');
     press('enter');
     expect(asked).toHaveLength(2);
@@ -86,6 +88,38 @@ describe('F on a step of a replay', () => {
     pending.fail?.(new Error('no weights of the policy are kept'));
     await until(() => session.fork?.busy === null);
     expect(screen().join('\n')).toContain('no weights of the policy are kept');
+  });
+
+  it('has the likeliest of what might be done first, and what is not known last', () => {
+    const known = (session.fork?.choices ?? []).slice(1).map(({ probability }) => probability ?? -1);
+    expect(known.length).toBeGreaterThan(2);
+    expect(known).toEqual(known.toSorted((a, b) => b - a));
+    expect(screen()[4]).toMatch(/^ +[\d.]+% /u);
+  });
+
+  it('goes on by another policy, other times, to another limit', () => {
+    expect(screen()[1]).toContain('then the policy of that time goes on, 20 times; nothing is stored');
+    press('v');
+    expect(screen().join('\n')).toMatch(/v40 +the newest that is kept\n +v30 *\n/u);
+    press('down', 'enter', 'n');
+    type('0');
+    press('enter');
+    expect(screen().at(-2)).toMatch(/^"0" is no whole number from 1 to 1000: 0_$/u);
+    press('ctrl-u');
+    type('5');
+    press('enter', 's');
+    type('30');
+    press('enter');
+    expect(screen()[1]).toContain('then policy v40 goes on, 5 times, to step 30 at most; nothing is stored');
+    press('enter');
+    expect(asked).toEqual([{ step: 1, action: null, version: 40, count: 5, maxSteps: 30 }]);
+  });
+
+  it('goes by pages and to the ends of what might be done', () => {
+    press('G');
+    expect(session.fork?.selected).toEqual(session.fork?.choices.at(-1));
+    press('pgup', 'g');
+    expect(session.fork?.cursor.selected).toBe(0);
   });
 
   it('goes back to the replay', () => {

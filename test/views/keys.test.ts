@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { KeyDecoder } from '../../views/keys.ts';
+import { MOST_PASTED, type Paste } from '../../views/paste.ts';
 
-function decode(...chunks: string[]): string[] {
+function decode(...chunks: string[]): (string | Paste)[] {
   const decoder = new KeyDecoder();
   return [...chunks.flatMap((chunk) => decoder.push(chunk)), ...decoder.flush()];
 }
@@ -34,9 +35,9 @@ describe('KeyDecoder', () => {
   it('takes an Escape that nothing follows as the Escape key', () => {
     const decoder = new KeyDecoder();
     expect(decoder.push('\u001B')).toEqual([]);
-    expect(decoder.pending).toBe(true);
+    expect(decoder.patienceMs).toBe(25);
     expect(decoder.flush()).toEqual(['escape']);
-    expect(decoder.pending).toBe(false);
+    expect(decoder.patienceMs).toBeNull();
   });
 
   it('keeps the key typed right after Escape', () => {
@@ -76,5 +77,46 @@ describe('KeyDecoder', () => {
         },
       ),
     );
+  });
+
+  it('hands a paste over as one text, in its order among the keys, whatever stands in it', () => {
+    const text = 'q\r\u001B[Aj\u001B[31m 文\u0003';
+    expect(decode(`/\u001B[200~${text}\u001B[201~\r`)).toEqual([
+      '/',
+      { text, length: text.length, isCut: false },
+      'enter',
+    ]);
+  });
+
+  it('puts a paste together however it is cut into reads, also within the marks', () => {
+    const sent = '\u001B[200~stop\u001B[20 the run\u001B[201~j';
+    for (let cut = 1; cut < sent.length; cut += 1) {
+      const decoder = new KeyDecoder();
+      const typed = [sent.slice(0, cut), sent.slice(cut)].flatMap((chunk) => decoder.push(chunk));
+      expect(typed).toEqual([{ text: 'stop\u001B[20 the run', length: 16, isCut: false }, 'j']);
+      expect(decoder.patienceMs).toBeNull();
+    }
+  });
+
+  it('keeps the beginning of a very long paste, and counts all of it', () => {
+    const [paste] = decode('\u001B[200~', 'x'.repeat(MOST_PASTED), 'y'.repeat(50_000), '\u001B[201~');
+    expect(paste).toEqual({ text: 'x'.repeat(MOST_PASTED), length: MOST_PASTED + 50_000, isCut: false });
+  });
+
+  it('gives a paste up that has lost its end, and takes what comes of it later for no keys', () => {
+    const decoder = new KeyDecoder();
+    expect(decoder.push('\u001B[200~rm -rf')).toEqual([]);
+    expect(decoder.patienceMs).toBeGreaterThan(500);
+    expect(decoder.flush()).toEqual([{ text: 'rm -rf', length: 6, isCut: true }]);
+    expect(decoder.push('S'.repeat(40))).toEqual([]);
+    expect(decoder.push('y\u001B[201~k')).toEqual([
+      { text: `${'S'.repeat(40)}y`, length: 41, isCut: true },
+      'k',
+    ]);
+    expect(decoder.push('S'.repeat(40)).length).toBe(40);
+
+    expect(decoder.push('\u001B[200~again')).toEqual([]);
+    expect(decoder.flush().length).toBe(1);
+    expect(decoder.push('jk')).toEqual(['j', 'k']);
   });
 });

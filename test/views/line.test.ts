@@ -1,18 +1,8 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import {
-  fit,
-  fitLine,
-  lineWidth,
-  paintLine,
-  seg,
-  spread,
-  textWidth,
-  untrusted,
-  wrap,
-} from '../../views/line.ts';
-import { BRAILLE, COLOUR, PLAIN, textOf } from './looks.ts';
+import { fit, fitLine, lineWidth, seg, spread, textWidth, untrusted, wrap } from '../../views/line.ts';
+import { BRAILLE, PLAIN, textOf } from './looks.ts';
 
 const words = fc.string({ unit: fc.constantFrom('a', ' ', '文', 'é', '…', '⠿', '👍', '─'), maxLength: 30 });
 
@@ -92,20 +82,6 @@ describe('untrusted', () => {
 
   it('drops joiners and variation selectors, whose width terminals disagree about', () => {
     expect(untrusted('👩\u200D💻⚠\uFE0F')).toBe('👩💻⚠');
-  });
-});
-
-describe('paintLine', () => {
-  it('leaves blanks out at the end and puts each tone in its own sequence', () => {
-    expect(paintLine([seg('ok', 'good'), seg('  x  ')], 10, COLOUR)).toBe('\u001B[36mok\u001B[0m  x');
-  });
-
-  it('writes no escape sequence on a terminal without them', () => {
-    expect(paintLine([seg('ok', 'loud')], 5, PLAIN)).toBe('ok');
-  });
-
-  it('writes attributes but no colours under NO_COLOR', () => {
-    expect(paintLine([seg('ok', 'loud')], 2, { ...COLOUR, colour: null })).toBe('\u001B[1;7mok\u001B[0m');
   });
 });
 

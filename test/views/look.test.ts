@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { detectLook, paint } from '../../views/look.ts';
+import { detectLook, styleOf } from '../../views/look.ts';
 
 describe('detectLook', () => {
   it.each([
@@ -43,10 +43,11 @@ it('takes the theme that is asked for, where there is colour', () => {
   expect(detectLook({ ...environment, NO_COLOR: '1' }, 'light').colour).toBeNull();
 });
 
-describe('paint', () => {
-  it('leaves an empty text and a plain one alone', () => {
+describe('styleOf', () => {
+  it('is empty for a plain text, and on a terminal without escape sequences', () => {
     const look = { glyphs: 'ascii', colour: { theme: 'dark', depth: 16 }, attributes: true } as const;
-    expect(paint(look, 'bad', '')).toBe('');
-    expect(paint(look, 'plain', 'x')).toBe('x');
+    expect(styleOf(look, 'plain')).toBe('');
+    expect(styleOf(look, 'bad')).toBe('1;31');
+    expect(styleOf({ ...look, attributes: false }, 'bad')).toBe('');
   });
 });

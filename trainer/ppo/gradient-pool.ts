@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { errorText, LabError } from '../../src/domain/error.ts';
 import type { KnobValues } from '../../src/domain/knob.ts';
 import type { PolicySpec } from '../../src/domain/policy-spec.ts';
+import { programFile, RUNS_FROM_SOURCE } from '../../src/domain/program-files.ts';
 import { type Engine, type EngineChoice, joinEngines } from '../session.ts';
 import type { Batch } from './batch.ts';
 import {
@@ -152,10 +153,8 @@ export class GradientPool {
 
 /** Node 20 cannot start a thread from a TypeScript file: it starts from a line of JavaScript that loads the file. */
 function startThread(setup: ThreadSetup): Worker {
-  const isSource = import.meta.url.endsWith('.ts');
-  const entry = new URL(isSource ? './gradient-thread.ts' : './gradient-thread.js', import.meta.url).href;
-  const load = `import(${JSON.stringify(entry)})`;
-  if (!isSource) return new Worker(load, { eval: true, workerData: setup });
+  const load = `import(${JSON.stringify(programFile('gradientThread').href)})`;
+  if (!RUNS_FROM_SOURCE) return new Worker(load, { eval: true, workerData: setup });
   // Not resolve('tsx/esm/api'): that finds the CommonJS build, which cannot register in a thread.
   const manifest = createRequire(import.meta.url).resolve('tsx/package.json');
   const tsx = new URL('dist/esm/api/index.mjs', pathToFileURL(manifest)).href;

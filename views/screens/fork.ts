@@ -1,5 +1,6 @@
 import { formatTaskRef } from '../../src/domain/task.ts';
 import type { ForkChoice, ForkDesk } from '../fork-desk.ts';
+import { formatCount } from '../format.ts';
 import type { KeyContext } from '../key-binding.ts';
 import type { Size } from '../layout.ts';
 import { fit, fitLine, type Line, seg, untrusted, wrap } from '../line.ts';
@@ -41,7 +42,7 @@ export function drawFork({ desk, keys }: ForkModel, size: Size, look: Look): Lin
       look,
     ),
     fitLine(
-      [seg('what is done instead? then the policy goes on, 20 times, and nothing is stored', 'dim')],
+      [seg('what is done instead? then ', 'dim'), seg(howItGoesOn(desk)), seg('; nothing is stored', 'dim')],
       width,
       look,
     ),
@@ -56,6 +57,14 @@ export function drawFork({ desk, keys }: ForkModel, size: Size, look: Look): Lin
     ...Array.from({ length: left }, (_, row) => fitLine(results[row] ?? [], width, look)),
     drawFooter('fork', keys, width, look),
   ];
+}
+
+/** `policy v120 goes on, 20 times, to step 30`. */
+function howItGoesOn({ version, count, maxSteps }: ForkDesk): string {
+  const who = version === null ? 'the policy of that time' : `policy v${version}`;
+  const times = count === 1 ? 'once' : `${formatCount(count)} times`;
+  const limit = maxSteps === null ? '' : `, to step ${formatCount(maxSteps)} at most`;
+  return `${who} goes on, ${times}${limit}`;
 }
 
 function choiceLine(choice: ForkChoice, isSelected: boolean, width: number, look: Look): Line {

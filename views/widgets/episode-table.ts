@@ -3,6 +3,7 @@ import { FAILURES } from '../../src/domain/failure.ts';
 import { type EpisodeMarks, NO_MARKS } from '../../src/store/episode-marks.ts';
 import type { EpisodeListView } from '../episode-list.ts';
 import { formatClock, formatCount, formatDecimal, MISSING } from '../format.ts';
+import { KeptBy } from '../kept.ts';
 import {
   fit,
   fitLine,
@@ -152,8 +153,9 @@ export function drawListRows(
 ): Line[] {
   const lines = list.rows.slice(0, rows).map((episode, index) => {
     const selected = list.top + index === list.selected;
-    const segments = episodeRow(episode, { selected, width, how }, look);
-    return selected ? segments.map(({ text }) => seg(text, 'selected')) : segments;
+    const { columns, marks } = how;
+    const of = [selected, width, columns, marks, markOf(episode, how), look];
+    return DRAWN.get(episode, of, () => episodeRow(episode, { selected, width, how }, look));
   });
   if (lines.length === 0 && rows > 0) lines.push(fitLine([seg(`  ${emptyText(list)}`, 'dim')], width, look));
   while (lines.length < rows) lines.push(fitLine([], width, look));
@@ -173,7 +175,9 @@ interface RowFrame {
   readonly how: RowLook;
 }
 
-function episodeRow(episode: EpisodeSummary, { selected, width, how }: RowFrame, look: Look): Segment[] {
+const DRAWN = new KeptBy<EpisodeSummary, Line>();
+
+function episodeRow(episode: EpisodeSummary, { selected, width, how }: RowFrame, look: Look): Line {
   const { pointer } = symbolsOf(look);
   const segments: Segment[] = [seg(`${selected ? pointer : ' '}${markOf(episode, how)}`, 'accent')];
   for (const [index, column] of visibleColumns(width, how.columns).entries()) {
@@ -182,7 +186,8 @@ function episodeRow(episode: EpisodeSummary, { selected, width, how }: RowFrame,
       seg(`${index === 0 ? '' : ' '}${own}`, column.title === 'outcome' ? outcomeTone(episode) : 'plain'),
     );
   }
-  return fitLine(segments, width, look);
+  const line = fitLine(segments, width, look);
+  return selected ? line.map(({ text }) => seg(text, 'selected')) : line;
 }
 
 /** `+` selected, `*` pinned, `"` noted. */

@@ -9,6 +9,7 @@ import {
   formatRate,
   formatShare,
 } from '../format.ts';
+import { KeptBy } from '../kept.ts';
 import { KEYMAP } from '../keymap.ts';
 import { fitLine, joinFitting, type Line, lineWidth, type Segment, seg, untrusted } from '../line.ts';
 import type { RunSnapshot } from '../live-run.ts';
@@ -43,13 +44,19 @@ const ALARM_MS = 15_000;
 const DISK_SOON_S = 86_400;
 const FULL_SOON_S = 3600;
 
+const DRAWN = new KeptBy<RunSnapshot, readonly Line[]>();
+
 /** The run process is gone although its work was not done. */
 function isDead(run: RunSnapshot): boolean {
   return run.connection === 'gone' && !isFinal(run.manifest.state);
 }
 
 /** What the run is, how far it is, how well it does, and whether its children are well; `rows` rows (2 or 3). */
-export function drawHeader(run: RunSnapshot, width: number, rows: number, look: Look): Line[] {
+export function drawHeader(run: RunSnapshot, width: number, rows: number, look: Look): readonly Line[] {
+  return DRAWN.get(run, [width, rows, look], () => headerLines(run, width, rows, look));
+}
+
+function headerLines(run: RunSnapshot, width: number, rows: number, look: Look): Line[] {
   const [first, second] = [identityLine(run, width, look), figuresLine(run, width)];
   const children = childrenLine(run, width, look);
   const lines = rows >= 3 ? [first, second, children.line] : [first, children.loud ? children.line : second];

@@ -3,6 +3,7 @@ import { keysOf } from '../../src/domain/table.ts';
 import { ROLLED_BACK } from '../alarms.ts';
 import type { ChartView } from '../chart-view.ts';
 import { formatBranchPoint, formatCount, formatNumber, formatRate, formatShare } from '../format.ts';
+import { KeptBy } from '../kept.ts';
 import { SCHEDULE } from '../knob-desk.ts';
 import { type Line, untrusted } from '../line.ts';
 import type { RunSnapshot } from '../live-run.ts';
@@ -341,7 +342,16 @@ function twoDigits(value: number): string {
   return formatNumber(Number(value.toPrecision(2)));
 }
 
-/** The charts in a grid of one or two columns, each `height` rows high. */
-export function drawRunCharts(run: RunSnapshot, view: ChartView, grid: ChartGrid, look: Look): Line[] {
-  return drawChartGrid(runCharts(run, view), grid, look);
+const DRAWN = new KeptBy<RunSnapshot, readonly Line[]>();
+
+/** The charts in a grid of one or two columns, each `height` rows high: the same lines while neither run nor view changes. */
+export function drawRunCharts(
+  run: RunSnapshot,
+  view: ChartView,
+  grid: ChartGrid,
+  look: Look,
+): readonly Line[] {
+  const { page, smoothing, log, cursor, window } = view;
+  const of = [page, smoothing, log, cursor, ...(window ?? []), grid.width, grid.columns, grid.height, look];
+  return DRAWN.get(run, of, () => drawChartGrid(runCharts(run, view), grid, look));
 }
