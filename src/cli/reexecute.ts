@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { loadConfig } from '../config/load.ts';
 import type { Execution } from '../protocol/replay.ts';
-import { type PolicySettings, policyRequest, type ReplayMode } from '../replay/acting.ts';
+import { type PolicySettings, policyRequest } from '../replay/acting.ts';
 import { type Fork, type ForkPlan, forkOf, forkRequests } from '../replay/fork.ts';
+import type { ReplayMode } from '../replay/modes.ts';
 import { type ExecutionSettings, executionRequest } from '../replay/recorded.ts';
 import { listPolicies } from '../run/policy-shelf.ts';
 import { openRunReader, type StoredEpisode } from '../store/queries.ts';
