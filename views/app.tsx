@@ -1,6 +1,7 @@
 import type { Display } from '../src/domain/display.ts';
 import { LabError } from '../src/domain/error.ts';
-import { listRuns } from '../src/store/run-directory.ts';
+import { closeAhead, openAhead } from '../src/store/episode-search.ts';
+import { listRuns, runPaths } from '../src/store/run-directory.ts';
 import { runLines } from './line-mode.ts';
 import { detectLook } from './look.ts';
 import { Session, type SessionOptions } from './session.ts';
@@ -35,7 +36,11 @@ export async function runApp(options: AppOptions): Promise<AppResult> {
   }
   const session = new Session(options);
   try {
-    const runId = options.runId ?? listRuns(options.runsDirectory).find(({ live }) => live)?.id ?? null;
+    const runs = listRuns(options.runsDirectory);
+    const runId = options.runId ?? runs.find(({ live }) => live)?.id ?? null;
+    // The run that is looked at, or the one most likely to be: its columns are read beside the loading of the screen.
+    const first = runId === null ? runs[0]?.id : runId;
+    if (first !== undefined) openAhead(runPaths(options.runsDirectory, first));
     if (runId === null) session.showRuns();
     else session.open(runId);
     if (lines) await runLines(session, process.stdin, process.stdout);
@@ -46,6 +51,7 @@ export async function runApp(options: AppOptions): Promise<AppResult> {
     return { runId: session.runId, live: session.client !== null };
   } finally {
     session.close();
+    closeAhead();
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ThemeName } from '../src/domain/display.ts';
 import { isFinal, type RunEvent } from '../src/domain/run.ts';
-import type { ReplayMode } from '../src/replay/acting.ts';
+import type { ReplayMode } from '../src/replay/modes.ts';
 import type { Execution } from '../src/replay/execution.ts';
 import type { Fork, ForkPlan } from '../src/replay/fork.ts';
 import type { ControlClient } from '../src/run/control-client.ts';

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
 import { loadConfig } from '../config/load.ts';
 import type { AlertRule } from '../domain/alert.ts';
 import { LabError } from '../domain/error.ts';
@@ -13,41 +12,10 @@ import { labCommand } from './lab-command.ts';
 import { printJson, printLine, printNote } from './output.ts';
 import { type FoundRun, findNewestRun } from './runs.ts';
 
-interface AlertOptions {
+export interface AlertOptions {
   readonly runs: string;
   readonly json?: boolean;
   readonly config?: string;
-}
-
-const EXAMPLES = `
-Examples:
-  agentrl-lab alert ls                            the alerts of the newest run, and how often each began
-  agentrl-lab alert test demo-1 --config lab.yaml  how often those of a config would have begun in a run
-`;
-
-/** The verb of alerts: docs/ALERTS.md. */
-export function addAlertVerb(program: Command): void {
-  const verb = program
-    .command('alert')
-    .description('list the alerts of a run, or try alerts on what a run has stored')
-    .addHelpText('after', EXAMPLES);
-  verb
-    .command('ls')
-    .argument('[run]', 'default: the newest')
-    .description('list the alerts of a run, and how often each began')
-    .option('--json', 'print a JSON object an alert')
-    .action((run: string | undefined, _options, command: Command) =>
-      listAlerts(run, command.optsWithGlobals<AlertOptions>()),
-    );
-  verb
-    .command('test')
-    .argument('[run]', 'default: the newest')
-    .description('say how often alerts would have begun in a run')
-    .option('--config <file>', 'a config with other alerts; default: those of the run')
-    .option('--json', 'print a JSON object an alert')
-    .action((run: string | undefined, _options, command: Command) =>
-      testAlerts(run, command.optsWithGlobals<AlertOptions>()),
-    );
 }
 
 interface ListedAlert {
@@ -57,7 +25,8 @@ interface ListedAlert {
   readonly lastBegan: number | null;
 }
 
-function listAlerts(id: string | undefined, { runs, json }: AlertOptions): void {
+/** Prints the alerts of a run, and how often each began. */
+export function listAlerts(id: string | undefined, { runs, json }: AlertOptions): void {
   const run = findNewestRun(runs, id);
   const rules = rulesOf(run);
   const events = withReader(run, (reader) => reader.eventsOfKind('alert'));
@@ -105,7 +74,8 @@ interface TestedAlert {
   readonly firstAt: number | null;
 }
 
-function testAlerts(id: string | undefined, options: AlertOptions): void {
+/** Prints how often alerts would have begun in a run. */
+export function testAlerts(id: string | undefined, options: AlertOptions): void {
   const run = findNewestRun(options.runs, id);
   const rules =
     options.config === undefined ? rulesOf(run) : loadConfigFile(options.config, []).config.alerts;

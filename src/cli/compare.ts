@@ -4,13 +4,12 @@ import { nearest } from '../domain/nearest.ts';
 import type { IterationMetrics } from '../domain/run.ts';
 import { type Bucket, MetricPyramid } from '../store/downsample.ts';
 import { openRunReader } from '../store/queries.ts';
+import type { CompareAxis } from './choices.ts';
 import { type Column, formatDuration, formatNumber, formatShort, formatTable } from './format.ts';
 import { printJson, printLine } from './output.ts';
 import { type FoundRun, findNewestRun } from './runs.ts';
 
 /** What rows may be aligned by. */
-export const COMPARE_AXES = ['iteration', 'steps', 'time'] as const;
-export type CompareAxis = (typeof COMPARE_AXES)[number];
 
 export interface CompareOptions {
   readonly runs: string;

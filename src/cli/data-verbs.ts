@@ -1,12 +1,14 @@
 import { type Command, Option } from 'commander';
-import { VIEW_NAMES } from '../store/sql-views.ts';
-import { type ArchiveVerbOptions, archiveEndedRun } from './archive.ts';
-import { type CompactOptions, compactEndedRun } from './compact.ts';
-import { COMPARE_AXES, type CompareOptions, compareRuns } from './compare.ts';
-import { type ExportDataOptions, exportEpisodesTo, exportMetricsTo } from './export-data.ts';
+import { VIEW_NAMES } from '../store/sql-view-names.ts';
+import type { ArchiveVerbOptions } from './archive.ts';
+import { COMPARE_AXES } from './choices.ts';
+import type { CompactOptions } from './compact.ts';
+import type { CompareOptions } from './compare.ts';
+import type { ExportDataOptions } from './export-data.ts';
+import { dataWork, verbWork } from './lazy-work.ts';
 import { parsePositive } from './numbers.ts';
-import { type PinOptions, pinEpisodes } from './pin.ts';
-import { querySql, runAndQuery, type SqlOptions } from './sql.ts';
+import type { PinOptions } from './pin.ts';
+import type { SqlOptions } from './sql.ts';
 
 const SQL_EXAMPLES = `
 Views: ${VIEW_NAMES.join(', ')}.
@@ -45,8 +47,9 @@ export function addDataVerbs(program: Command, finish: (exitCode: number) => voi
     .option('--csv', 'print CSV')
     .addOption(new Option('--json', 'print a JSON object a row'))
     .action(async (words: string[], _options, command: Command) => {
-      const { run, query } = runAndQuery(words);
-      await querySql(run, query, command.optsWithGlobals<SqlOptions>());
+      const work = await verbWork();
+      const { run, query } = work.runAndQuery(words);
+      await work.querySql(run, query, command.optsWithGlobals<SqlOptions>());
     });
   program
     .command('compare')
@@ -58,8 +61,8 @@ export function addDataVerbs(program: Command, finish: (exitCode: number) => voi
     )
     .addOption(new Option('--rows <n>', 'rows to print').argParser(parsePositive).default(20))
     .addOption(new Option('--json', 'print a JSON object a row, with minimum, maximum and mean'))
-    .action((runs: string[], _options, command: Command) =>
-      compareRuns(runs, command.optsWithGlobals<CompareOptions>()),
+    .action(async (runs: string[], _options, command: Command) =>
+      (await verbWork()).compareRuns(runs, command.optsWithGlobals<CompareOptions>()),
     );
   program
     .command('pin')
@@ -70,7 +73,7 @@ export function addDataVerbs(program: Command, finish: (exitCode: number) => voi
     .addOption(new Option('--json', 'print JSON'))
     .action(
       async (run: string, episodes: string[], _options, command: Command) =>
-        await pinEpisodes(run, episodes, command.optsWithGlobals<PinOptions>()),
+        await (await verbWork()).pinEpisodes(run, episodes, command.optsWithGlobals<PinOptions>()),
     );
   program
     .command('compact')
@@ -79,7 +82,7 @@ export function addDataVerbs(program: Command, finish: (exitCode: number) => voi
     .addOption(new Option('--json', 'print JSON'))
     .action(
       async (run: string, _options, command: Command) =>
-        await compactEndedRun(run, command.optsWithGlobals<CompactOptions>()),
+        await (await verbWork()).compactEndedRun(run, command.optsWithGlobals<CompactOptions>()),
     );
   program
     .command('archive')
@@ -88,7 +91,7 @@ export function addDataVerbs(program: Command, finish: (exitCode: number) => voi
     .option('--to <directory>', 'default: archive in the directory of the run')
     .addOption(new Option('--json', 'print JSON'))
     .action(async (run: string, _options, command: Command) =>
-      finish(await archiveEndedRun(run, command.optsWithGlobals<ArchiveVerbOptions>())),
+      finish(await (await dataWork()).archiveEndedRun(run, command.optsWithGlobals<ArchiveVerbOptions>())),
     );
   for (const verb of program.commands) if (verb.name() === 'export') addExportVerbs(verb, finish);
 }
@@ -101,13 +104,15 @@ function addExportVerbs(verb: Command, finish: (exitCode: number) => void): void
     // A term of the filter that begins with "-" negates: it is not an option.
     .allowUnknownOption()
     .action(async (run: string, filter: string[], _options, command: Command) =>
-      finish(await exportEpisodesTo(run, filter, command.optsWithGlobals<ExportDataOptions>())),
+      finish(
+        await (await dataWork()).exportEpisodesTo(run, filter, command.optsWithGlobals<ExportDataOptions>()),
+      ),
     );
   withFile(verb.command('metrics').argument('<run>'))
     .description('write the metrics of every iteration as Parquet, JSONL or CSV')
     .action(
       async (run: string, _options, command: Command) =>
-        await exportMetricsTo(run, command.optsWithGlobals<ExportDataOptions>()),
+        await (await dataWork()).exportMetricsTo(run, command.optsWithGlobals<ExportDataOptions>()),
     );
 }
 

@@ -1,21 +1,17 @@
-import { type Override, parseOverride } from '../config/overrides.ts';
 import type { Display, ThemeName } from '../domain/display.ts';
 import { LabError } from '../domain/error.ts';
 import { isFinal } from '../domain/run.ts';
 import type { Execution } from '../protocol/replay.ts';
-import type { ReplayMode } from '../replay/acting.ts';
 import type { Fork, ForkPlan } from '../replay/fork.ts';
+import type { ReplayMode } from '../replay/modes.ts';
+import { listPolicies } from '../run/policy-shelf.ts';
 import { isRunLive, listRuns, readManifest, runPaths } from '../store/run-directory.ts';
-import { branchRun } from './branch.ts';
-import { resumeLiveRun } from './control.ts';
-import { followRun } from './headless.ts';
-import { printRuns } from './inspect.ts';
 import { labCommand } from './lab-command.ts';
+import { verbWork } from './lazy-work.ts';
+import { printRuns } from './list-runs.ts';
 import { clearProgress, EXIT, printJson, printLine, printNote, showProgress } from './output.ts';
-import { ownVerb } from './own-verb.ts';
-import { forkStored, keptPolicies, reexecute } from './reexecute.ts';
+import type { OverrideOptions } from './overrides.ts';
 import { findLiveRun, findRun } from './runs.ts';
-import { restartRun, startRun } from './start.ts';
 
 export interface TuiOptions {
   readonly display: Display;
@@ -35,15 +31,6 @@ export type OpenTui = (
   options: TuiOptions,
 ) => Promise<{ readonly runId: string | null; readonly live: boolean }>;
 
-/** Options that change the config, shared by `run`, `branch`, `resume` and `config`. */
-export interface OverrideOptions {
-  readonly minutes?: number;
-  readonly iterations?: number;
-  readonly seed?: number;
-  readonly name?: string;
-  readonly set?: readonly string[];
-}
-
 /** Options of every verb that may open the screen. */
 interface ShowOptions {
   readonly runs: string;
@@ -58,19 +45,6 @@ interface LaunchOptions extends OverrideOptions, ShowOptions {
   readonly headless?: boolean;
 }
 
-/** The overrides that options stand for, in the order of precedence. */
-export function overridesOf(options: OverrideOptions): Override[] {
-  const overrides = (options.set ?? []).map(parseOverride);
-  const add = (path: readonly string[], value: unknown): void => {
-    if (value !== undefined) overrides.push({ path, value });
-  };
-  add(['stop', 'minutes'], options.minutes);
-  add(['stop', 'iterations'], options.iterations);
-  add(['seed'], options.seed);
-  add(['name'], options.name);
-  return overrides;
-}
-
 /** Starts a run and shows it: in the TUI, or line by line where there is no terminal. Returns the exit code. */
 export async function launchRun(
   file: string | null,
@@ -80,6 +54,7 @@ export async function launchRun(
   const since = Date.now();
   // Until its processes answer the terminal would be blank.
   if (process.stderr.isTTY) showProgress('starting a run: this takes a few seconds');
+  const { overridesOf, startRun } = await verbWork();
   const id = await startRun({ runsDirectory: options.runs, file, overrides: overridesOf(options) });
   clearProgress();
   return await showRun({ id, since }, options, openTui);
@@ -88,6 +63,7 @@ export async function launchRun(
 /** Starts a run from a checkpoint of another one, `RUN` or `RUN@ITERATION`, and shows it. Returns the exit code. */
 export async function launchBranch(place: string, options: LaunchOptions, openTui: OpenTui): Promise<number> {
   const since = Date.now();
+  const { branchRun, overridesOf } = await verbWork();
   const { iterations, ...others } = options;
   const overrides = overridesOf(others);
   const id = await branchRun({ runsDirectory: options.runs, place, overrides, iterations });
@@ -102,6 +78,7 @@ export async function resumeRun(
 ): Promise<number> {
   const since = Date.now();
   const run = findRun(options.runs, id);
+  const { overridesOf, restartRun, resumeLiveRun } = await verbWork();
   const overrides = overridesOf(options);
   if (run.live && overrides.length > 0) {
     throw new LabError('usage', {
@@ -153,6 +130,7 @@ async function showRun(
   }
   const headless = options.headless === true || options.json === true || !isShowable(options);
   if (!headless) return await showTui(id, options, openTui);
+  const { followRun } = await verbWork();
   return await followRun({ paths: runPaths(options.runs, id), json: options.json === true, since });
 }
 
@@ -162,11 +140,12 @@ async function showTui(id: string | null, options: ShowOptions, openTui: OpenTui
     display: { theme, mouse, lines },
     runsDirectory: runs,
     runId: id,
-    startRun: async () => await startRun({ runsDirectory: runs, file: null, overrides: [] }),
-    reexecute: async (run, episode, mode) => await reexecute(runs, run, episode, mode),
-    fork: async (run, episode, plan) => await forkStored(runs, run, episode, plan),
-    keptPolicies: (run) => keptPolicies(runPaths(runs, run)),
-    verb: async (words) => await ownVerb(runs, words),
+    startRun: async () =>
+      await (await verbWork()).startRun({ runsDirectory: runs, file: null, overrides: [] }),
+    reexecute: async (run, episode, mode) => await (await verbWork()).reexecute(runs, run, episode, mode),
+    fork: async (run, episode, plan) => await (await verbWork()).forkStored(runs, run, episode, plan),
+    keptPolicies: (run) => listPolicies(runPaths(runs, run).checkpoints).map(({ version }) => version),
+    verb: async (words) => await (await verbWork()).ownVerb(runs, words),
   });
   if (runId !== null) printLine(describeLeftRun(runs, runId));
   return EXIT.ok;

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { loadConfig } from '../config/load.ts';
 import type { Execution } from '../protocol/replay.ts';
-import { type PolicySettings, policyRequest, type ReplayMode } from '../replay/acting.ts';
+import { type PolicySettings, policyRequest } from '../replay/acting.ts';
 import { type Fork, type ForkPlan, forkOf, forkRequests } from '../replay/fork.ts';
+import type { ReplayMode } from '../replay/modes.ts';
 import { type ExecutionSettings, executionRequest } from '../replay/recorded.ts';
 import { listPolicies } from '../run/policy-shelf.ts';
 import { openRunReader, type StoredEpisode } from '../store/queries.ts';
@@ -31,11 +32,6 @@ export function replayGround(paths: RunPaths, liveTools = false): ReplayGround {
       return found.load();
     },
   };
-}
-
-/** Versions of a run's policy whose weights are there, the newest first. */
-export function keptPolicies({ checkpoints }: RunPaths): number[] {
-  return listPolicies(checkpoints).map(({ version }) => version);
 }
 
 /** Does one stored episode again, with its actions or by its policy. Throws `episode-not-found`, or `environment-invalid` without its environment. */

@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { REPLAY_MODES } from '../replay/acting.ts';
-import { type ForkOptions, forkStep } from './fork.ts';
+import { REPLAY_MODES } from '../replay/modes.ts';
+import type { ForkOptions } from './fork.ts';
+import { verbWork } from './lazy-work.ts';
 import { parsePositive } from './numbers.ts';
-import { type ReplayOptions, replayEpisodes } from './replay.ts';
+import type { ReplayOptions } from './replay.ts';
 
 const FORK_EXAMPLES = `
 Examples:
@@ -30,7 +31,7 @@ export function addReplayVerbs(program: Command, finish: (exitCode: number) => v
     .option('--run <run>', 'default: the newest run')
     .addOption(new Option('--json', 'print JSON'))
     .action(async (words: string[], _options, command: Command) =>
-      finish(await replayEpisodes(words, command.optsWithGlobals<ReplayOptions>())),
+      finish(await (await verbWork()).replayEpisodes(words, command.optsWithGlobals<ReplayOptions>())),
     );
   program
     .command('fork')
@@ -65,7 +66,7 @@ export function addReplayVerbs(program: Command, finish: (exitCode: number) => v
     .option('--run <run>', 'default: the newest run')
     .addOption(new Option('--json', 'print JSON'))
     .action(async (word: string, _options, command: Command) =>
-      finish(await forkStep(word, command.optsWithGlobals<ForkOptions>())),
+      finish(await (await verbWork()).forkStep(word, command.optsWithGlobals<ForkOptions>())),
     );
 }
 

@@ -2,8 +2,9 @@ import { LabError } from '../domain/error.ts';
 import { createRandom } from '../domain/random.ts';
 import { formatTaskRef } from '../domain/task.ts';
 import { visibleText } from '../domain/visible-text.ts';
-import { policyRequest, type ReplayMode } from '../replay/acting.ts';
+import { policyRequest } from '../replay/acting.ts';
 import { compareExecutions, isSame, VERDICTS } from '../replay/compare.ts';
+import type { ReplayMode } from '../replay/modes.ts';
 import { executionRequest, recordedExecution } from '../replay/recorded.ts';
 import {
   type Result,

@@ -3,12 +3,11 @@ import type { SlotUse, WorkerSlots } from '../domain/pipeline.ts';
 import { visibleText } from '../domain/visible-text.ts';
 import { connectControl } from '../run/control-client.ts';
 import { readManifest } from '../store/run-directory.ts';
+import type { SlotOrder } from './choices.ts';
 import type { ControlOptions } from './control.ts';
 import { type Column, formatAmount, formatTable } from './format.ts';
 import { printJson, printLine } from './output.ts';
 import { findLiveRun } from './runs.ts';
-
-export type SlotOrder = 'wait' | 'age' | 'steps' | 'cpu' | 'temp' | 'files' | 'slot';
 
 export interface SlotsOptions extends ControlOptions {
   readonly sort: SlotOrder;
@@ -30,7 +29,6 @@ const ORDERS: Readonly<Record<SlotOrder, (row: Row) => number | null>> = {
   // By worker and number, as they come.
   slot: () => 0,
 };
-export const SLOT_ORDERS = Object.keys(ORDERS);
 
 const COLUMNS: readonly Column<Row>[] = [
   { title: 'WORKER', align: 'left', cell: ({ worker }) => visibleText(worker) },

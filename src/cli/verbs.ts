@@ -3,42 +3,25 @@ import { THEME_NAMES } from '../domain/display.ts';
 import { LabError } from '../domain/error.ts';
 import { LAB_VERSION } from '../domain/lab-version.ts';
 import { nearest } from '../domain/nearest.ts';
-import { addAlertVerb } from './alert.ts';
-import { type BenchOptions, benchEnvironment } from './bench.ts';
-import {
-  type ControlOptions,
-  checkpointRun,
-  type PauseOptions,
-  pauseRun,
-  previewKnobs,
-  setKnobs,
-  stopRun,
-  undoKnob,
-} from './control.ts';
+import { addAlertVerb } from './alert-verb.ts';
+import type { BenchOptions } from './bench.ts';
+import { SLOT_ORDERS } from './choices.ts';
+import type { ControlOptions, PauseOptions } from './control.ts';
 import { addDataVerbs } from './data-verbs.ts';
-import { type DevicesOptions, printDevices } from './devices.ts';
-import { type EpisodesOptions, printEpisodes } from './episodes.ts';
-import { type ExportOptions, exportRun } from './export.ts';
+import type { DevicesOptions } from './devices.ts';
+import type { EpisodesOptions } from './episodes.ts';
+import type { ExportOptions } from './export.ts';
 import { addFilterVerb } from './filters.ts';
-import { type FsckOptions, fsckRun } from './fsck.ts';
-import { printConfig, printEpisode, printRuns } from './inspect.ts';
+import type { FsckOptions } from './fsck.ts';
 import { DEFAULT_RUNS_DIRECTORY, rememberRunsDirectory } from './lab-command.ts';
-import {
-  attachRun,
-  launchBranch,
-  launchRun,
-  type OpenTui,
-  type OverrideOptions,
-  openLab,
-  overridesOf,
-  resumeRun,
-} from './launch.ts';
+import type { OpenTui } from './launch.ts';
+import { verbWork } from './lazy-work.ts';
 import { parseCount, parsePositive } from './numbers.ts';
 import { EXIT } from './output.ts';
+import type { OverrideOptions } from './overrides.ts';
 import { addReplayVerbs } from './replay-verbs.ts';
-import { printRun } from './show-run.ts';
-import { printSlots, SLOT_ORDERS, type SlotsOptions } from './slots.ts';
-import { addWorkersVerb } from './workers.ts';
+import type { SlotsOptions } from './slots.ts';
+import { addWorkersVerb } from './workers-verb.ts';
 
 const EXAMPLES = `
 Examples:
@@ -102,14 +85,19 @@ export function createProgram(openTui: OpenTui, finish: (exitCode: number) => vo
     )
     .action(async (options: GlobalOptions) => {
       refuseUnknownVerb(program);
-      finish(await openLab(options, openTui));
+      finish(await (await launch()).openLab(options, openTui));
     });
   addRunVerbs(program, openTui, finish);
   addControlVerbs(program);
-  addInspectVerbs(program, finish);
+  addInspectVerbs(program);
+  addCheckVerbs(program, finish);
   addReplayVerbs(program, finish);
   addDataVerbs(program, finish);
   return program;
+}
+
+async function launch(): Promise<typeof import('./launch.ts')> {
+  return await import('./launch.ts');
 }
 
 function refuseUnknownVerb(program: Command): void {
@@ -132,7 +120,7 @@ function addRunVerbs(program: Command, openTui: OpenTui, finish: (exitCode: numb
     .addOption(new Option('--seed <number>', 'seed of everything random').argParser(parseCount))
     .option('--name <name>', 'name of the run: letters, digits, - and _')
     .action(async (file: string | undefined, _options, command: Command) =>
-      finish(await launchRun(file ?? null, command.optsWithGlobals(), openTui)),
+      finish(await (await launch()).launchRun(file ?? null, command.optsWithGlobals(), openTui)),
     );
   withShowOptions(
     withOverrides(
@@ -141,7 +129,7 @@ function addRunVerbs(program: Command, openTui: OpenTui, finish: (exitCode: numb
   )
     .description('let a paused run go on, or start one that has ended again from its last checkpoint')
     .action(async (run: string | undefined, _options, command: Command) =>
-      finish(await resumeRun(run, command.optsWithGlobals(), openTui)),
+      finish(await (await launch()).resumeRun(run, command.optsWithGlobals(), openTui)),
     );
   withShowOptions(
     withOverrides(
@@ -153,14 +141,14 @@ function addRunVerbs(program: Command, openTui: OpenTui, finish: (exitCode: numb
     .description('start a run from a checkpoint of another one; --minutes and --iterations are its own')
     .option('--name <name>', 'name of the run; default: that of the other one')
     .action(async (place: string, _options, command: Command) =>
-      finish(await launchBranch(place, command.optsWithGlobals(), openTui)),
+      finish(await (await launch()).launchBranch(place, command.optsWithGlobals(), openTui)),
     );
   program
     .command('attach')
     .argument('[run]', 'default: the newest live run')
     .description('open the screen on a live run; leaving it does not stop the run')
     .action(async (run: string | undefined, _options, command: Command) =>
-      finish(await attachRun(run, command.optsWithGlobals(), openTui)),
+      finish(await (await launch()).attachRun(run, command.optsWithGlobals(), openTui)),
     );
 }
 
@@ -178,7 +166,7 @@ function addControlVerbs(program: Command): void {
     .addOption(jsonOption())
     .action(
       async (run: string | undefined, _options, command: Command) =>
-        await pauseRun(run, command.optsWithGlobals<PauseOptions>()),
+        await (await verbWork()).pauseRun(run, command.optsWithGlobals<PauseOptions>()),
     );
   program
     .command('stop')
@@ -187,7 +175,7 @@ function addControlVerbs(program: Command): void {
     .addOption(jsonOption())
     .action(
       async (run: string | undefined, _options, command: Command) =>
-        await stopRun(run, command.optsWithGlobals<ControlOptions>()),
+        await (await verbWork()).stopRun(run, command.optsWithGlobals<ControlOptions>()),
     );
   program
     .command('checkpoint')
@@ -196,7 +184,7 @@ function addControlVerbs(program: Command): void {
     .addOption(jsonOption())
     .action(
       async (run: string | undefined, _options, command: Command) =>
-        await checkpointRun(run, command.optsWithGlobals<ControlOptions>()),
+        await (await verbWork()).checkpointRun(run, command.optsWithGlobals<ControlOptions>()),
     );
   program
     .command('slots')
@@ -207,7 +195,7 @@ function addControlVerbs(program: Command): void {
     .addOption(jsonOption())
     .action(
       async (run: string | undefined, _options, command: Command) =>
-        await printSlots(run, command.optsWithGlobals<SlotsOptions>()),
+        await (await verbWork()).printSlots(run, command.optsWithGlobals<SlotsOptions>()),
     );
   addWorkersVerb(program);
   program
@@ -218,7 +206,7 @@ function addControlVerbs(program: Command): void {
     .addOption(jsonOption())
     .action(
       async (knobs: string[], _options, command: Command) =>
-        await setKnobs(knobs, command.optsWithGlobals<ControlOptions>()),
+        await (await verbWork()).setKnobs(knobs, command.optsWithGlobals<ControlOptions>()),
     );
   program
     .command('undo')
@@ -227,7 +215,7 @@ function addControlVerbs(program: Command): void {
     .addOption(jsonOption())
     .action(
       async (run: string | undefined, _options, command: Command) =>
-        await undoKnob(run, command.optsWithGlobals<ControlOptions>()),
+        await (await verbWork()).undoKnob(run, command.optsWithGlobals<ControlOptions>()),
     );
   program
     .command('preview')
@@ -236,18 +224,21 @@ function addControlVerbs(program: Command): void {
     .addOption(jsonOption())
     .action(
       async (knobs: string[], _options, command: Command) =>
-        await previewKnobs(knobs, command.optsWithGlobals<ControlOptions>()),
+        await (await verbWork()).previewKnobs(knobs, command.optsWithGlobals<ControlOptions>()),
     );
 }
 
-function addInspectVerbs(program: Command, finish: (exitCode: number) => void): void {
+function addInspectVerbs(program: Command): void {
   program.commandsGroup('Look:');
   program
     .command('ls')
     .alias('runs')
     .description('list the runs, newest first')
     .addOption(jsonOption())
-    .action((_options, command: Command) => printRuns(command.optsWithGlobals<GlobalOptions>()));
+    .action(async (_options, command: Command) => {
+      const { printRuns } = await import('./list-runs.ts');
+      printRuns(command.optsWithGlobals<GlobalOptions>());
+    });
   program
     .command('episodes')
     .argument('[filter...]', 'as in: fail:wrong_result steps>20 -family:ordered')
@@ -262,7 +253,7 @@ function addInspectVerbs(program: Command, finish: (exitCode: number) => void): 
     .addOption(jsonOption())
     .action(
       async (filter: string[], _options, command: Command) =>
-        await printEpisodes(filter, command.optsWithGlobals<EpisodesOptions>()),
+        await (await verbWork()).printEpisodes(filter, command.optsWithGlobals<EpisodesOptions>()),
     );
   addFilterVerb(program);
   addAlertVerb(program);
@@ -274,17 +265,21 @@ function addInspectVerbs(program: Command, finish: (exitCode: number) => void): 
     .addOption(jsonOption())
     .action(async (what: string, _options, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { run?: string }>();
-      if (/^e?\d+$/u.test(what)) printEpisode(what, options);
-      else await printRun(what, options);
+      if (/^e?\d+$/u.test(what)) (await verbWork()).printEpisode(what, options);
+      else await (await verbWork()).printRun(what, options);
     });
+}
+
+/** What is looked at here is the lab itself, or what a run has left. */
+function addCheckVerbs(program: Command, finish: (exitCode: number) => void): void {
   program
     .command('fsck')
     .argument('[run]', 'default: the newest run')
     .description('check what an ended run has stored, record by record')
     .option('--repair', 'build a new index where the old one is wrong')
     .addOption(jsonOption())
-    .action((run: string | undefined, _options, command: Command) =>
-      finish(fsckRun(run, command.optsWithGlobals<FsckOptions>())),
+    .action(async (run: string | undefined, _options, command: Command) =>
+      finish((await verbWork()).fsckRun(run, command.optsWithGlobals<FsckOptions>())),
     );
   program
     .command('export')
@@ -294,7 +289,7 @@ function addInspectVerbs(program: Command, finish: (exitCode: number) => void): 
     .addOption(jsonOption())
     .action(
       async (place: string, _options, command: Command) =>
-        await exportRun(place, command.optsWithGlobals<ExportOptions>()),
+        await (await verbWork()).exportRun(place, command.optsWithGlobals<ExportOptions>()),
     );
   program
     .command('devices')
@@ -303,7 +298,7 @@ function addInspectVerbs(program: Command, finish: (exitCode: number) => void): 
     .addOption(jsonOption())
     .action(
       async (file: string | undefined, _options, command: Command) =>
-        await printDevices(file ?? null, command.optsWithGlobals<DevicesOptions>()),
+        await (await verbWork()).printDevices(file ?? null, command.optsWithGlobals<DevicesOptions>()),
     );
   program
     .command('bench')
@@ -315,12 +310,15 @@ function addInspectVerbs(program: Command, finish: (exitCode: number) => void): 
     .option('--set <key=value...>', 'any key of the config, as in sampling.slots=512')
     .addOption(jsonOption())
     .action(async (file: string | undefined, _options, command: Command) =>
-      finish(await benchEnvironment(file ?? null, command.optsWithGlobals<BenchOptions>())),
+      finish(
+        await (await verbWork()).benchEnvironment(file ?? null, command.optsWithGlobals<BenchOptions>()),
+      ),
     );
   withOverrides(program.command('config').argument('[file]', 'YAML file; none: the defaults'))
     .description('print the whole config with the origin of each value')
     .addOption(jsonOption())
-    .action((file: string | undefined, _options, command: Command) => {
+    .action(async (file: string | undefined, _options, command: Command) => {
+      const { overridesOf, printConfig } = await verbWork();
       const options = command.optsWithGlobals<GlobalOptions & OverrideOptions>();
       printConfig(file ?? null, {
         overrides: overridesOf(options),

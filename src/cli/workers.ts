@@ -1,41 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, InvalidArgumentError, Option } from 'commander';
 import { formatBytes } from '../domain/bytes.ts';
 import { LabError } from '../domain/error.ts';
 import { duration } from '../domain/figure-text.ts';
-import { MOST_SLOTS } from '../domain/host.ts';
 import type { ChildStatus, RunStatus } from '../domain/run.ts';
 import { visibleText } from '../domain/visible-text.ts';
 import type { WorkerAction } from '../protocol/control.ts';
 import type { ControlClient } from '../run/control-client.ts';
 import { type ControlOptions, withClient } from './control.ts';
 import { type Column, formatTable } from './format.ts';
-import { parsePositive } from './numbers.ts';
 import { printJson, printLine } from './output.ts';
 import { findLiveRun } from './runs.ts';
 
-interface WorkersOptions extends ControlOptions {
+export interface WorkersOptions extends ControlOptions {
   readonly run?: string;
 }
 
-interface ActOptions extends WorkersOptions {
+export interface ActOptions extends WorkersOptions {
   readonly now?: boolean;
   readonly wait?: boolean;
 }
 
 const POLL_MS = 200;
-
-const EXAMPLES = `
-A target is a worker's number, its name, or a host for all of its workers.
-
-Examples:
-  agentrl-lab workers                      every process of the live run, and what it uses
-  agentrl-lab workers drain big --wait     no new episodes on host big; returns when none is left there
-  agentrl-lab workers undrain big          give it episodes again
-  agentrl-lab workers restart 3            start worker 3 anew when its episodes are finished; --now: at once
-  agentrl-lab workers add big --slots 500  another worker on host big
-  agentrl-lab workers remove 3             let worker 3 finish, and leave
-`;
 
 const SAID: Readonly<Record<WorkerAction, string>> = {
   drain: 'gets no new episodes',
@@ -49,59 +34,8 @@ const SAID_NOW: Readonly<Partial<Record<WorkerAction, string>>> = {
   remove: 'leaves',
 };
 
-/** `workers` and what can be done with them. */
-export function addWorkersVerb(program: Command): void {
-  const workers = program
-    .command('workers')
-    .description('the processes of a live run: list, drain, restart, add and remove workers')
-    .addHelpText('after', EXAMPLES)
-    .option('--run <run>', 'default: the newest live run')
-    .addOption(new Option('--json', 'print JSON'))
-    .action(async (_options, command: Command) => {
-      const [word] = command.args;
-      if (word !== undefined)
-        throw new LabError('usage', {
-          message: `"${word}" is nothing to do with workers`,
-          hint: 'see: agentrl-lab workers --help',
-        });
-      await printWorkers(command.optsWithGlobals<WorkersOptions>());
-    })
-    .allowExcessArguments();
-  const act = (action: WorkerAction, description: string): Command =>
-    workers
-      .command(`${action} <target...>`)
-      .description(description)
-      .action(
-        async (targets: string[], _options, command: Command) =>
-          await changeWorkers(action, targets, command.optsWithGlobals<ActOptions>()),
-      );
-  act('drain', 'no new episodes; those in flight are finished').option('--wait', 'return when none is left');
-  act('undrain', 'give drained workers episodes again');
-  act('restart', 'start anew when the episodes in flight are finished').option(
-    '--now',
-    'at once: others do them again',
-  );
-  act('remove', 'leave the run when the episodes in flight are finished').option(
-    '--now',
-    'at once: others do them again',
-  );
-  workers
-    .command('add <host>')
-    .description('another worker on a host of the config')
-    .addOption(new Option('--slots <n>', 'default: as many as the others have').argParser(parseSlots))
-    .action(
-      async (host: string, _options, command: Command) =>
-        await addWorker(host, command.optsWithGlobals<WorkersOptions & { readonly slots?: number }>()),
-    );
-}
-
-function parseSlots(text: string): number {
-  const slots = parsePositive(text);
-  if (slots > MOST_SLOTS) throw new InvalidArgumentError(`wanted: a whole number from 1 to ${MOST_SLOTS}`);
-  return slots;
-}
-
-async function changeWorkers(
+/** Drains, undrains, restarts or removes workers of a live run. */
+export async function changeWorkers(
   action: WorkerAction,
   targets: readonly string[],
   options: ActOptions,
@@ -135,7 +69,11 @@ async function untilIdle(client: ControlClient, names: readonly string[]): Promi
   }
 }
 
-async function addWorker(host: string, options: WorkersOptions & { readonly slots?: number }): Promise<void> {
+/** Adds a worker to a host of a live run. */
+export async function addWorker(
+  host: string,
+  options: WorkersOptions & { readonly slots?: number },
+): Promise<void> {
   const run = findLiveRun(options.runs, options.run);
   const worker = await withClient(run, async (client) => await client.addWorker(host, options.slots ?? null));
   if (options.json === true) printJson({ run: run.id, action: 'add', workers: [worker] });
@@ -146,7 +84,8 @@ function nameOf({ role, index, host }: Pick<ChildStatus, 'role' | 'index' | 'hos
   return role === 'trainer' ? `trainer@${host}` : `worker ${index}@${host}`;
 }
 
-async function printWorkers(options: WorkersOptions): Promise<void> {
+/** Prints the processes of a live run, and what they use. */
+export async function printWorkers(options: WorkersOptions): Promise<void> {
   const run = findLiveRun(options.runs, options.run);
   const status = await withClient(run, async (client) => await client.status());
   if (options.json === true) {

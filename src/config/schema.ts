@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { alertRuleSchema } from '../domain/alert.ts';
 import { DEFAULT_REWARDS } from '../domain/default-rewards.ts';
-import { hostSpecSchema, MOST_SLOTS } from '../domain/host.ts';
+import { hostSpecSchema } from '../domain/host.ts';
+import { MOST_SLOTS } from '../domain/slot-limit.ts';
 import { KNOB_NAMES, KNOBS, type KnobKind, type KnobName } from '../domain/knob.ts';
 import { auditRuleSchema } from '../domain/leak.ts';
 import { nearest } from '../domain/nearest.ts';

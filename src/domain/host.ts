@@ -21,9 +21,6 @@ export const hostFiguresSchema = z.object({
 });
 export type HostFigures = Readonly<z.infer<typeof hostFiguresSchema>>;
 
-/** Most slots of a worker, and of all that the config asks for together. */
-export const MOST_SLOTS = 100_000;
-
 /** What a host may run. */
 export const HOST_ROLES = ['worker', 'trainer'] as const;
 export type HostRole = (typeof HOST_ROLES)[number];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ERROR_CODES } from '../domain/error.ts';
-import { MOST_SLOTS } from '../domain/host.ts';
+import { MOST_SLOTS } from '../domain/slot-limit.ts';
 import { knobNameSchema } from '../domain/knob.ts';
 
 /** What can be done with a worker that is there. */

@@ -5,10 +5,6 @@ import type { Acting, ExecutionRequest } from '../protocol/replay.ts';
 import type { StoredEpisode } from '../store/queries.ts';
 import { type ExecutionSettings, executionRequest } from './recorded.ts';
 
-/** Who acts when an episode is done again: the recorded actions, or the policy. */
-export const REPLAY_MODES = ['actions', 'policy'] as const;
-export type ReplayMode = (typeof REPLAY_MODES)[number];
-
 /** What a run says of how its policy acts, and the versions whose weights are there. */
 export interface PolicySettings extends Pick<Acting, 'maxSteps' | 'episodeTimeoutMs'> {
   readonly policy: PolicySpec;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { MOST_SLOTS } from '../domain/host.ts';
+import { MOST_SLOTS } from '../domain/slot-limit.ts';
 import { writeFileAtomic } from '../store/atomic-file.ts';
 import { readJsonFile } from '../store/json-file.ts';
 import type { RunPaths } from '../store/run-directory.ts';

@@ -5,6 +5,7 @@ import type { Filter, SavedFilters } from './filter.ts';
 import type { Completion } from './filter-completion.ts';
 import type { FilterNode } from './filter-tree.ts';
 import type { RunPaths } from './run-directory.ts';
+import { SearchAhead } from './search-ahead.ts';
 import {
   type Answer,
   type FirstEpisode,
@@ -35,11 +36,28 @@ export interface EpisodeSearch {
 export function openEpisodeSearch(paths: RunPaths): EpisodeSearch {
   // Node 20 cannot start a thread from a TypeScript file: from source the caller's thread answers.
   if (RUNS_FROM_SOURCE) return new QueuedSearch(directly(paths));
-  const thread = new SearchThread(paths, programFile('searchThread'));
+  const thread = ahead.take(paths) ?? startThread(paths);
   return new QueuedSearch({
     ask: async (question) => await thread.ask(question),
     close: async () => await thread.close(),
   });
+}
+
+function startThread(paths: RunPaths): SearchThread {
+  return new SearchThread(paths, programFile('searchThread'));
+}
+
+/** What was opened by `openAhead`. */
+const ahead = new SearchAhead(startThread);
+
+/** Reads a run's index before it is asked for: `openEpisodeSearch` then has it at once. Where threads answer; one run at a time. */
+export function openAhead(paths: RunPaths): void {
+  if (!RUNS_FROM_SOURCE) ahead.begin(paths);
+}
+
+/** Lets go what `openAhead` has opened and nobody has asked for. */
+export function closeAhead(): void {
+  ahead.drop();
 }
 
 /** Who answers. */

@@ -3,7 +3,8 @@ import { errorText, LabError, systemErrorCode } from '../domain/error.ts';
 import { nearestNames } from '../domain/nearest.ts';
 import { openDatabaseReadOnly } from './database.ts';
 import { addObservationFunctions } from './sql-observations.ts';
-import { VIEW_NAMES, viewStatements } from './sql-views.ts';
+import { VIEW_NAMES } from './sql-view-names.ts';
+import { viewStatements } from './sql-views.ts';
 
 /** A value of a row: blobs are given as `x` and hexadecimal digits. */
 export type SqlCell = string | number | null;

@@ -1,8 +1,8 @@
 import { BEHAVIOUR_NAMES } from '../domain/failure.ts';
 import { METRICS } from '../domain/metric.ts';
-import { keysOf } from '../domain/table.ts';
 import { behaviourMask, EPISODE_COLUMNS, episodeColumnSql } from './episode-row.ts';
 import { COUNTING } from './iteration-rows.ts';
+import { VIEW_NAMES, type ViewName } from './sql-view-names.ts';
 
 /** Columns of the index that a view shows under another form or not at all. */
 const NOT_AS_STORED: ReadonlySet<string> = new Set([
@@ -43,7 +43,7 @@ const STAGES = [
 export const OBSERVATION_FUNCTIONS = ['first_observation', 'last_observation'] as const;
 
 /** What each documented view selects, of the tables of one schema; docs/SQL.md explains every column. */
-const VIEWS: Readonly<Record<string, (schema: string, version: number) => string>> = {
+const VIEWS: Readonly<Record<ViewName, (schema: string, version: number) => string>> = {
   episodes: (schema, version) => {
     const plain = EPISODE_COLUMNS.filter((column) => !NOT_AS_STORED.has(column)).map((column) =>
       episodeColumnSql(column, version),
@@ -118,9 +118,6 @@ const VIEWS: Readonly<Record<string, (schema: string, version: number) => string
     ])}, ${isoTime("(change ->> '$.time')")} AS at FROM ${schema}.knob_changes`,
 };
 
-/** The documented views, by name. */
-export const VIEW_NAMES = keysOf(VIEWS);
-
 /** A run as queries see it: a schema of the connection, and the id that its rows carry. */
 export interface ViewedRun {
   readonly schema: string;
@@ -135,10 +132,9 @@ export interface ViewedRun {
  */
 export function viewStatements(runs: readonly ViewedRun[]): string[] {
   return VIEW_NAMES.flatMap((name) => {
-    const select = VIEWS[name] ?? (() => '');
     const named = runs.map(({ schema, id, version }) => ({
       view: schema === 'main' ? name : `${schema}_${name}`,
-      body: `SELECT ${quoteText(id)} AS run, * FROM (${select(schema, version)})`,
+      body: `SELECT ${quoteText(id)} AS run, * FROM (${VIEWS[name](schema, version)})`,
     }));
     const all = named.map(({ view }) => `SELECT * FROM temp.${view}`).join(' UNION ALL ');
     return [

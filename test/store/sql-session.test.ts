@@ -6,7 +6,7 @@ import { shortObservations } from '../../src/domain/episode.ts';
 import { openRunStore } from '../../src/store/index-writer.ts';
 import { openRunReader } from '../../src/store/queries.ts';
 import { runSql, type SqlRows, type SqlRun } from '../../src/store/sql-session.ts';
-import { VIEW_NAMES } from '../../src/store/sql-views.ts';
+import { VIEW_NAMES } from '../../src/store/sql-view-names.ts';
 import { bodyOf, finished, metricsOf, mixedSummary, summaryOf, temporaryRuns } from './fixture.ts';
 
 const runs = temporaryRuns();

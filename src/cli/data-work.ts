@@ -1,0 +1,2 @@
+export { archiveEndedRun } from './archive.ts';
+export { exportEpisodesTo, exportMetricsTo } from './export-data.ts';

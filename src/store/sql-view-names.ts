@@ -1,0 +1,13 @@
+/** The documented views of a run in SQL. */
+export const VIEW_NAMES = [
+  'episodes',
+  'components',
+  'tools',
+  'observations',
+  'iterations',
+  'evaluations',
+  'evaluations_by_family',
+  'events',
+  'knob_changes',
+] as const;
+export type ViewName = (typeof VIEW_NAMES)[number];
