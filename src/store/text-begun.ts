@@ -42,7 +42,7 @@ function beginningOf(word: string, letters: number): string | null {
   const beginning = word.slice(0, letters);
   // Letters beyond the first plane of Unicode are two units of a text.
   if (!SURROGATE.test(beginning)) return beginning;
-  const all = [...word];
+  const all = Array.from(word);
   return all.length < letters ? null : all.slice(0, letters).join('');
 }
 

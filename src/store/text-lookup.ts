@@ -84,24 +84,38 @@ export class BlockLookup {
   #ruleOut(words: readonly string[], blocks: Blocks): void {
     const { first, end, isKnown } = blocks;
     if (isKnown.subarray(first).every((known) => known === 1)) return;
-    const complete = this.#numbers('complete', first, end);
-    const begun = this.#numbers('begun', first, end);
-    const hasWord = words.map((word) => this.#blocksWith(word, first, end));
+    const lists = {
+      complete: this.#numbers('complete', first, end),
+      begun: this.#numbers('begun', first, end),
+      isCommon: words.map((word) => this.#blocksWith(word, first, end)),
+    };
     for (let length = 2; length <= Math.min(MAX_GRAM, words.length); length += 1) {
       for (let start = 0; start + length <= words.length; start += 1) {
-        const before = words.slice(start, start + length - 1);
-        const last = words[start + length - 1] ?? '';
-        const commonBefore = hasWord.slice(start, start + length - 1);
-        const commonLast = hasWord[start + length - 1];
-        const has = this.#blocksWith([...before, last].join(' '), first, end);
-        const hasBegun = this.#blocksWith([...before, begunSign(longestListed(last))].join(' '), first, end);
-        for (let block = first; block < end; block += 1) {
-          if (isKnown[block] === 1 || !commonBefore.every((common) => common[block] === 1)) continue;
-          const isCommon = commonLast?.[block] === 1;
-          if (isCommon && has[block] === 0 && (complete[block] ?? 0) >= length) isKnown[block] = 1;
-          if (!isCommon && hasBegun[block] === 0 && (begun[block] ?? 0) >= length) isKnown[block] = 1;
-        }
+        this.#ruleOutPart(words, { start, length }, lists, blocks);
       }
+    }
+  }
+
+  /** The same by one part of the phrase. */
+  #ruleOutPart(
+    words: readonly string[],
+    { start, length }: { readonly start: number; readonly length: number },
+    { complete, begun, isCommon }: Lists,
+    { first, end, isKnown }: Blocks,
+  ): void {
+    const at = start + length - 1;
+    const before = words
+      .slice(start, at)
+      .map((word) => `${word} `)
+      .join('');
+    const last = words[at] ?? '';
+    const has = this.#blocksWith(before + last, first, end);
+    const hasBegun = this.#blocksWith(before + begunSign(longestListed(last)), first, end);
+    const commonBefore = isCommon.slice(start, at);
+    for (let block = first; block < end; block += 1) {
+      if (isKnown[block] === 1 || !commonBefore.every((common) => common[block] === 1)) continue;
+      const [isThere, listed] = isCommon[at]?.[block] === 1 ? [has, complete] : [hasBegun, begun];
+      if (isThere[block] === 0 && (listed[block] ?? 0) >= length) isKnown[block] = 1;
     }
   }
 
@@ -139,6 +153,13 @@ interface Blocks {
   readonly first: number;
   readonly end: number;
   readonly isKnown: Uint8Array;
+}
+
+/** What blocks list: phrases of up to which length, whole and with an open end, and each word of a phrase where it is common. */
+interface Lists {
+  readonly complete: Uint8Array;
+  readonly begun: Uint8Array;
+  readonly isCommon: readonly Uint8Array[];
 }
 
 /** The documents of blocks that are not marked. */
