@@ -24,7 +24,7 @@ import { openDatabaseReadOnly } from './database.ts';
 import { EpisodeFinder, type EpisodePage, type PageOptions } from './episode-finder.ts';
 import { episodeColumnsSql, rowToEpisode } from './episode-row.ts';
 import type { Filter } from './filter.ts';
-import { COUNTING, IterationRows } from './iteration-rows.ts';
+import { IterationRows, type SuccessRow } from './iteration-rows.ts';
 import { LongEpisode } from './long-episode.ts';
 import { schemaVersion } from './migrations.ts';
 import { type RunPaths, readManifest } from './run-directory.ts';
@@ -49,11 +49,8 @@ export interface RunReader {
   plainIterations(after: number, until: number): Readonly<Record<string, unknown>>[];
   /** The greatest number of an iteration; 0 before the first. */
   lastIteration(): number;
-  /**
-   * The newest iteration, and success by iteration on held-out tasks, or in training where none were measured: evenly chosen, at
-   * most `points`, the newest among them.
-   */
-  successCurve(points: number): { readonly iteration: number; readonly success: number[] };
+  /** Success of the iterations after `after`, ascending, as `iterations` counts them: read without the rest of their metrics. */
+  success(after: number): SuccessRow[];
   /** By iteration, sampled and greedy; the newest `most`. */
   evaluations(most?: number): Evaluation[];
   /** Oldest first, without the first `after`. */
@@ -106,19 +103,8 @@ class IndexReader implements RunReader {
     );
   }
 
-  successCurve(points: number): { readonly iteration: number; readonly success: number[] } {
-    // Only these two of a row are read: parsing all metrics of a long run takes a second.
-    const rows = this.#rows(
-      `WITH ${COUNTING.starts('main')}
-       SELECT iteration, json_extract(metrics, '$.heldOutSuccess') AS held_out, json_extract(metrics, '$.success') AS train
-       FROM iterations AS one WHERE ${COUNTING.condition} ORDER BY iteration`,
-      [],
-    );
-    const column = rows.some((row) => row['held_out'] !== null) ? 'held_out' : 'train';
-    const success = rows.flatMap((row) => (typeof row[column] === 'number' ? [row[column]] : []));
-    const every = Math.max(1, Math.ceil(success.length / points));
-    const iteration = Number(rows.at(-1)?.['iteration'] ?? 0);
-    return { iteration, success: success.filter((_, index) => (success.length - 1 - index) % every === 0) };
+  success(after: number): SuccessRow[] {
+    return this.#iterationRows((rows) => rows.successAfter(after));
   }
 
   plainIterations(after: number, until: number): Readonly<Record<string, unknown>>[] {
