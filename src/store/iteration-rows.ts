@@ -72,6 +72,19 @@ export class IterationRows {
     return counting(this.#selectRows.iterate(after, until), latest);
   }
 
+  /** All of them, one at a time: a run of a million has more than memory holds. Nothing else may be asked meanwhile. */
+  *each(): Generator<IterationRow> {
+    let [before, attempt]: [IterationRow | null, number] = [null, 0];
+    for (const row of this.#selectRows.iterate(0, Number.MAX_SAFE_INTEGER)) {
+      if (row.attempt < attempt) continue;
+      attempt = row.attempt;
+      // A later attempt's row takes the place of the one of the same number before it.
+      if (before !== null && before.iteration !== row.iteration) yield before;
+      before = row;
+    }
+    if (before !== null) yield before;
+  }
+
   /** Success of those after `after`: parsing all metrics of a long run takes a second and all memory. */
   successAfter(after: number): SuccessRow[] {
     this.#selectSuccess ??= this.#database.prepare<[number], SuccessRow>(

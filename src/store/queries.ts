@@ -31,6 +31,7 @@ import { type RunPaths, readManifest } from './run-directory.ts';
 import { RunText } from './run-text.ts';
 import { inflateBody, type RecordPlace, type StoredRecord } from './segment.ts';
 import { reasonText, storeError } from './store-error.ts';
+import { tellingRows } from './telling-rows.ts';
 
 /** A whole episode: what is indexed, and its steps. */
 export interface StoredEpisode {
@@ -47,6 +48,11 @@ export interface RunReader {
   iterations(after?: number, until?: number): IterationMetrics[];
   /** The same rows as they were stored, unchecked: a third of the time, for looking at very many. */
   plainIterations(after: number, until: number): Readonly<Record<string, unknown>>[];
+  /**
+   * At most about `most` of all rows, ascending: of each stretch of a long run those with the least and the greatest of each figure,
+   * and the last one, so that a chart of them shows what one of all rows would.
+   */
+  fewIterations(most: number, figures: readonly (keyof IterationMetrics)[]): IterationMetrics[];
   /** The greatest number of an iteration; 0 before the first. */
   lastIteration(): number;
   /** Success of the iterations after `after`, ascending, as `iterations` counts them: read without the rest of their metrics. */
@@ -114,6 +120,16 @@ class IndexReader implements RunReader {
         return isRecord(row) ? row : {};
       }),
     );
+  }
+
+  fewIterations(most: number, figures: readonly (keyof IterationMetrics)[]): IterationMetrics[] {
+    return this.#iterationRows((rows) => {
+      if (rows.last() <= most) return this.iterations();
+      const width = Math.ceil((rows.last() * (2 * figures.length + 1)) / most);
+      return this.#understood(() => tellingRows(rows.each(), figures, width)).map((metrics) =>
+        this.#understood(() => iterationMetricsSchema.parse(metrics)),
+      );
+    });
   }
 
   lastIteration(): number {

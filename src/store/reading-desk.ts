@@ -48,6 +48,9 @@ export type ReadingAnswer =
 
 /** Steps that are read in one answer, in some 50 ms: pages that are wanted meanwhile come in between. */
 const STEPS_AT_ONCE = 10_000;
+/** Rows that are handed over at once, and the figures whose extremes are among them: those of the charts that compare runs. */
+const MOST_ITERATIONS = 4096;
+const COMPARED = ['envStepsPerS', 'kl', 'reward', 'success', 'heldOutSuccess'] as const;
 /** Values of a sparkline. */
 const SHOWN = 64;
 
@@ -76,7 +79,7 @@ export class ReadingDesk {
       case 'iterations':
         return {
           kind: 'iterations',
-          iterations: withReader(question.paths, (reader) => reader.iterations()),
+          iterations: withReader(question.paths, (reader) => reader.fewIterations(MOST_ITERATIONS, COMPARED)),
         };
     }
   }
