@@ -33,7 +33,9 @@ export async function archiveEndedRun(id: string, options: ArchiveVerbOptions): 
     printLine(`  segments: ${formatBytes(before)} to ${formatBytes(after)}`);
   }
   for (const number of report.damaged) {
-    printNote(`segment ${number} is damaged and was left alone; see: agentrl-lab fsck ${run.id}`);
+    printNote(
+      `segment ${number} is damaged: what cannot be read stays in it; see: agentrl-lab fsck ${run.id}`,
+    );
   }
   return report.damaged.length === 0 ? EXIT.ok : EXIT.failed;
 }

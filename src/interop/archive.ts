@@ -40,7 +40,7 @@ export interface ArchiveOptions {
 export interface ArchiveReport {
   readonly files: readonly string[];
   readonly episodes: number;
-  /** Segments that are damaged, and were left alone. */
+  /** Segments that are damaged: what can be read of them was archived, the damaged bytes stay in them. */
   readonly damaged: readonly number[];
 }
 
@@ -57,7 +57,7 @@ interface Archived {
  * Moves the episodes of a run that is not live into Parquet files, `run=ID/iterations=0000-0099/part-000001.parquet`. Their
  * summaries are columns; the column `record` holds each one's record byte by byte, not compressed again, so that it can be
  * read from its place in the file like one of a segment. A file is read back, and every record in it compared, before the
- * segment is written anew without them; a crash at any time leaves each episode in one place or in both. Throws `run-locked`
+ * segment is written anew without them; what is damaged stays in it, byte by byte. A crash at any time leaves each episode in one place or in both. Throws `run-locked`
  * while the run is live, `disk-full` or `run-unwritable` where the directory cannot be written.
  */
 export async function archiveRun(paths: RunPaths, options: ArchiveOptions): Promise<ArchiveReport> {
@@ -66,9 +66,9 @@ export async function archiveRun(paths: RunPaths, options: ArchiveOptions): Prom
     const report = { files: [] as string[], episodes: 0, damaged: [] as number[] };
     const numbers = segmentNumbers(paths.segments);
     for (const [done, number] of numbers.entries()) {
-      const episodes = readEpisodes(store, paths.segments, number);
-      if (episodes === null) report.damaged.push(number);
-      else if (episodes.length > 0) {
+      const { episodes, isDamaged } = readEpisodes(store, paths.segments, number);
+      if (isDamaged) report.damaged.push(number);
+      if (episodes.length > 0) {
         const places = new Map<string, RecordPlace>();
         for (const band of bandsOf(episodes)) {
           report.files.push(await archiveBand(paths.segments, band, { ...options, places }));
@@ -91,20 +91,28 @@ function forgetUnused(store: EndedStore, segments: string): void {
   for (const file of files) if (!used.includes(file)) rmSync(archivePath(segments, file), { force: true });
 }
 
-/** The episodes of a segment that have their steps in it; null where it is damaged. */
-function readEpisodes(store: EndedStore, segments: string, number: number): Archived[] | null {
-  const found: Archived[] = [];
+/** The episodes of a segment that have their steps in it, as far as it can be read. */
+function readEpisodes(
+  store: EndedStore,
+  segments: string,
+  number: number,
+): { readonly episodes: Archived[]; readonly isDamaged: boolean } {
+  const episodes: Archived[] = [];
+  let isDamaged = false;
   for (const stretch of scanSegment(segments, number)) {
-    if (stretch.type === 'damage') return null;
+    if (stretch.type === 'damage') {
+      isDamaged = true;
+      continue;
+    }
     const { record, offset, bytes } = stretch;
     for (const part of partsOf(record)) {
       if (part.kind !== 'episode') continue;
       const summary = episodeSummarySchema.parse(part.header);
       if (!store.isAt(summary.id, { segment: number, offset })) continue;
-      found.push({ summary, record: part === record ? bytes : recordOfItsOwn(part) });
+      episodes.push({ summary, record: part === record ? bytes : recordOfItsOwn(part) });
     }
   }
-  return found;
+  return { episodes, isDamaged };
 }
 
 /** Of an episode that stood in a group. */
@@ -210,6 +218,8 @@ async function moveAway(
     breathe: async () => await Promise.resolve(true),
     decide: () => (episode) => places.get(episode.id) ?? 'keep',
     leastSaving: 0,
+    // Nothing is lost that somebody may yet make sense of, and one rotten byte does not keep the rest.
+    keepsDamage: true,
   });
 }
 

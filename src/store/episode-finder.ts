@@ -1,14 +1,14 @@
 import type Database from 'better-sqlite3';
 import type { EpisodeSummary } from '../domain/episode.ts';
-import { countRows, type RowBits } from './columns/bits.ts';
-import type { Block } from './columns/block.ts';
+import { countRows, giveBack, lendCopy } from './columns/bits.ts';
 import { DerivedColumns, derivedFields } from './columns/derived-columns.ts';
 import { componentOf } from './columns/episode-cells.ts';
 import { EpisodeColumns } from './columns/episode-columns.ts';
 import { countFacets, countTexts, type EpisodeFacets } from './columns/facets.ts';
-import { choiceColumn, compileMatcher, matchingRows, type TextMatches, tagsOf } from './columns/match.ts';
-import { firstRows, type MatchedRows } from './columns/order.ts';
-import { episodeColumnsSql, rowToEpisode } from './episode-row.ts';
+import { KeptMatches, type MatchedRows } from './columns/kept-matches.ts';
+import { choiceColumn, compileMatcher, type TextMatches, tagsOf } from './columns/match.ts';
+import { firstRows } from './columns/order.ts';
+import { cellsToEpisode, episodeColumnsSql, type SqlValue } from './episode-row.ts';
 import type { Filter } from './filter.ts';
 import type { ChoiceField, FilterNode, FilterSort, FilterTerm } from './filter-tree.ts';
 import { schemaVersion } from './migrations.ts';
@@ -32,6 +32,8 @@ export interface EpisodeMatches extends EpisodePage {
 
 /** Filters whose matches are kept: those of a screen and of its counts, beside what is being typed. */
 const KEPT_FILTERS = 8;
+/** Episodes of pages that are kept as they were read, some 2 KB each. */
+const KEPT_EPISODES = 1000;
 /** Newest episodes whose tools are offered for completion. */
 const TOOLS_FROM = 500;
 
@@ -45,9 +47,12 @@ export class EpisodeFinder {
   readonly #derived: DerivedColumns;
   readonly #now: () => number;
   readonly #text: TextMatches | null;
-  readonly #kept = new Map<string, WeakMap<Block, RowBits>>();
+  readonly #kept = new KeptMatches(KEPT_FILTERS);
 
-  #readRow: Database.Statement<[number], Record<string, unknown>> | null = null;
+  /** Rows never change, and pages of one filter and the next, or of one look and the next, have most episodes in common. */
+  readonly #episodes = new Map<number, EpisodeSummary>();
+  #episodesOf = 0;
+  #readRow: Database.Statement<[number], SqlValue[]> | null = null;
 
   /** `now` in ms since the epoch. `text` searches what was observed and done. */
   constructor(database: Database.Database, now: () => number, text: TextMatches | null = null) {
@@ -101,9 +106,11 @@ export class EpisodeFinder {
         this.#derived.add(blocks, derivedFields(node, null));
         const matcher = compileMatcher(node, context);
         return matched.reduce((sum, { block, bits }) => {
-          const narrowed = bits.slice();
+          const narrowed = lendCopy(bits);
           matcher(block, narrowed);
-          return sum + countRows(narrowed);
+          const count = countRows(narrowed);
+          giveBack(narrowed);
+          return sum + count;
         }, 0);
       });
     });
@@ -147,33 +154,37 @@ export class EpisodeFinder {
     // An age changes with time, and what a text occurs in as the index of texts grows.
     const texts = usesText(where) ? this.#text?.indexedEpisodes : 0;
     const key = JSON.stringify([where, usesAge(where) ? now : 0, texts ?? 0]);
-    const kept = this.#kept.get(key) ?? new WeakMap<Block, RowBits>();
-    this.#kept.delete(key);
-    this.#kept.set(key, kept);
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= KEPT_FILTERS) break;
-      this.#kept.delete(oldest);
-    }
-    const matcher = compileMatcher(where, { now, text: this.#text });
-    return blocks.map((block) => {
-      const bits = kept.get(block) ?? matchingRows(matcher, block);
-      kept.set(block, bits);
-      return { block, bits };
-    });
+    return this.#kept.of(key, blocks, compileMatcher(where, { now, text: this.#text }));
   }
 
   /** The episodes of these numbers; null when one is not there. */
   #read(sequences: readonly number[]): EpisodeSummary[] | null {
-    this.#readRow ??= this.#database.prepare<[number], Record<string, unknown>>(
-      `SELECT ${episodeColumnsSql(schemaVersion(this.#database))} FROM episodes WHERE sequence = ?`,
-    );
+    if (this.#episodesOf !== this.#columns.generation) this.#episodes.clear();
+    this.#episodesOf = this.#columns.generation;
     const episodes: EpisodeSummary[] = [];
     for (const sequence of sequences) {
-      const row = this.#readRow.get(sequence);
-      if (row === undefined) return null;
-      episodes.push(rowToEpisode(row));
+      const episode = this.#episodes.get(sequence) ?? this.#readEpisode(sequence);
+      if (episode === null) return null;
+      // The last to be asked for is the last to be forgotten.
+      this.#episodes.delete(sequence);
+      this.#episodes.set(sequence, episode);
+      episodes.push(episode);
+    }
+    for (const oldest of this.#episodes.keys()) {
+      if (this.#episodes.size <= KEPT_EPISODES) break;
+      this.#episodes.delete(oldest);
     }
     return episodes;
+  }
+
+  #readEpisode(sequence: number): EpisodeSummary | null {
+    this.#readRow ??= this.#database
+      .prepare<[number], SqlValue[]>(
+        `SELECT ${episodeColumnsSql(schemaVersion(this.#database))} FROM episodes WHERE sequence = ?`,
+      )
+      .raw();
+    const row = this.#readRow.get(sequence);
+    return row === undefined ? null : cellsToEpisode(row);
   }
 
   /** Columns and rows of the same moment, while a run writes. */

@@ -192,3 +192,10 @@ export function rowToEpisode(row: Readonly<Record<string, unknown>>): EpisodeSum
     });
   }
 }
+
+/** The same of the values of EPISODE_COLUMNS alone, in their order: names given by the database are new texts for each row. */
+export function cellsToEpisode(cells: readonly unknown[]): EpisodeSummary {
+  const row: Record<string, unknown> = {};
+  for (const [place, name] of EPISODE_COLUMNS.entries()) row[name] = cells[place];
+  return rowToEpisode(row);
+}

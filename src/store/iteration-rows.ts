@@ -8,6 +8,14 @@ export interface IterationRow {
   readonly metrics: string;
 }
 
+/** Success of an iteration; null where it was not measured. */
+export interface SuccessRow {
+  readonly iteration: number;
+  readonly attempt: number;
+  readonly heldOut: number | null;
+  readonly train: number | null;
+}
+
 /** SQL that names, of `iterations` as `one`, the rows that count; for questions that need not be asked again and again. */
 export const COUNTING = {
   /** A table for `WITH`; `schema` as in `main`. */
@@ -27,6 +35,7 @@ export class IterationRows {
   readonly #selectRows: Database.Statement<[number, number], IterationRow>;
   readonly #selectLatest: Database.Statement<[number], number | null>;
   readonly #selectLast: Database.Statement<[], number | null>;
+  #selectSuccess: Database.Statement<[number], SuccessRow> | null = null;
   readonly #selectNearest: Database.Statement<[number], number>;
   readonly #newestAttempt: () => number;
   /** What the last look at all rows came to, and what they were then (`data_version`). */
@@ -59,16 +68,32 @@ export class IterationRows {
 
   /** Those after `after` until `until`, one for each number. */
   between(after: number, until: number): IterationRow[] {
-    let attempt = this.#latestUntil(after);
-    const found: IterationRow[] = [];
-    for (const row of this.#selectRows.all(after, until)) {
+    const latest = this.#latestUntil(after);
+    return counting(this.#selectRows.iterate(after, until), latest);
+  }
+
+  /** All of them, one at a time: a run of a million has more than memory holds. Nothing else may be asked meanwhile. */
+  *each(): Generator<IterationRow> {
+    let [before, attempt]: [IterationRow | null, number] = [null, 0];
+    for (const row of this.#selectRows.iterate(0, Number.MAX_SAFE_INTEGER)) {
       if (row.attempt < attempt) continue;
       attempt = row.attempt;
       // A later attempt's row takes the place of the one of the same number before it.
-      if (found.at(-1)?.iteration === row.iteration) found.pop();
-      found.push(row);
+      if (before !== null && before.iteration !== row.iteration) yield before;
+      before = row;
     }
-    return found;
+    if (before !== null) yield before;
+  }
+
+  /** Success of those after `after`: parsing all metrics of a long run takes a second and all memory. */
+  successAfter(after: number): SuccessRow[] {
+    this.#selectSuccess ??= this.#database.prepare<[number], SuccessRow>(
+      `SELECT iteration, attempt, json_extract(metrics, '$.heldOutSuccess') AS heldOut,
+         json_extract(metrics, '$.success') AS train
+       FROM iterations WHERE iteration > ? ORDER BY iteration, attempt`,
+    );
+    const latest = this.#latestUntil(after);
+    return counting(this.#selectSuccess.iterate(after), latest);
   }
 
   /** The latest attempt that has a row until an iteration. */
@@ -85,4 +110,21 @@ export class IterationRows {
     }
     return this.#scanned.attempt;
   }
+}
+
+/** Of rows in the order of iterations and attempts those that count, given the latest attempt before them. */
+function counting<Row extends { readonly iteration: number; readonly attempt: number }>(
+  rows: Iterable<Row>,
+  latest: number,
+): Row[] {
+  let attempt = latest;
+  const found: Row[] = [];
+  for (const row of rows) {
+    if (row.attempt < attempt) continue;
+    attempt = row.attempt;
+    // A later attempt's row takes the place of the one of the same number before it.
+    if (found.at(-1)?.iteration === row.iteration) found.pop();
+    found.push(row);
+  }
+  return found;
 }

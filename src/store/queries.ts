@@ -24,13 +24,14 @@ import { openDatabaseReadOnly } from './database.ts';
 import { EpisodeFinder, type EpisodePage, type PageOptions } from './episode-finder.ts';
 import { episodeColumnsSql, rowToEpisode } from './episode-row.ts';
 import type { Filter } from './filter.ts';
-import { COUNTING, IterationRows } from './iteration-rows.ts';
+import { IterationRows, type SuccessRow } from './iteration-rows.ts';
 import { LongEpisode } from './long-episode.ts';
 import { schemaVersion } from './migrations.ts';
 import { type RunPaths, readManifest } from './run-directory.ts';
 import { RunText } from './run-text.ts';
 import { inflateBody, type RecordPlace, type StoredRecord } from './segment.ts';
 import { reasonText, storeError } from './store-error.ts';
+import { tellingRows } from './telling-rows.ts';
 
 /** A whole episode: what is indexed, and its steps. */
 export interface StoredEpisode {
@@ -47,13 +48,15 @@ export interface RunReader {
   iterations(after?: number, until?: number): IterationMetrics[];
   /** The same rows as they were stored, unchecked: a third of the time, for looking at very many. */
   plainIterations(after: number, until: number): Readonly<Record<string, unknown>>[];
+  /**
+   * At most about `most` of all rows, ascending: of each stretch of a long run those with the least and the greatest of each figure,
+   * and the last one, so that a chart of them shows what one of all rows would.
+   */
+  fewIterations(most: number, figures: readonly (keyof IterationMetrics)[]): IterationMetrics[];
   /** The greatest number of an iteration; 0 before the first. */
   lastIteration(): number;
-  /**
-   * The newest iteration, and success by iteration on held-out tasks, or in training where none were measured: evenly chosen, at
-   * most `points`, the newest among them.
-   */
-  successCurve(points: number): { readonly iteration: number; readonly success: number[] };
+  /** Success of the iterations after `after`, ascending, as `iterations` counts them: read without the rest of their metrics. */
+  success(after: number): SuccessRow[];
   /** By iteration, sampled and greedy; the newest `most`. */
   evaluations(most?: number): Evaluation[];
   /** Oldest first, without the first `after`. */
@@ -106,19 +109,8 @@ class IndexReader implements RunReader {
     );
   }
 
-  successCurve(points: number): { readonly iteration: number; readonly success: number[] } {
-    // Only these two of a row are read: parsing all metrics of a long run takes a second.
-    const rows = this.#rows(
-      `WITH ${COUNTING.starts('main')}
-       SELECT iteration, json_extract(metrics, '$.heldOutSuccess') AS held_out, json_extract(metrics, '$.success') AS train
-       FROM iterations AS one WHERE ${COUNTING.condition} ORDER BY iteration`,
-      [],
-    );
-    const column = rows.some((row) => row['held_out'] !== null) ? 'held_out' : 'train';
-    const success = rows.flatMap((row) => (typeof row[column] === 'number' ? [row[column]] : []));
-    const every = Math.max(1, Math.ceil(success.length / points));
-    const iteration = Number(rows.at(-1)?.['iteration'] ?? 0);
-    return { iteration, success: success.filter((_, index) => (success.length - 1 - index) % every === 0) };
+  success(after: number): SuccessRow[] {
+    return this.#iterationRows((rows) => rows.successAfter(after));
   }
 
   plainIterations(after: number, until: number): Readonly<Record<string, unknown>>[] {
@@ -128,6 +120,16 @@ class IndexReader implements RunReader {
         return isRecord(row) ? row : {};
       }),
     );
+  }
+
+  fewIterations(most: number, figures: readonly (keyof IterationMetrics)[]): IterationMetrics[] {
+    return this.#iterationRows((rows) => {
+      if (rows.last() <= most) return this.iterations();
+      const width = Math.ceil((rows.last() * (2 * figures.length + 1)) / most);
+      return this.#understood(() => tellingRows(rows.each(), figures, width)).map((metrics) =>
+        this.#understood(() => iterationMetricsSchema.parse(metrics)),
+      );
+    });
   }
 
   lastIteration(): number {

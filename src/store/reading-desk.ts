@@ -4,8 +4,9 @@ import type { EpisodeSummary } from '../domain/episode.ts';
 import type { IterationMetrics } from '../domain/run.ts';
 import type { LongEpisode, StepPage } from './long-episode.ts';
 import { openRunReader, type RunReader } from './queries.ts';
-import { directoryBytes, type RunPaths } from './run-directory.ts';
+import { directoryBytes, type RunPaths, readManifest } from './run-directory.ts';
 import type { StepFigures } from './step-figures.ts';
+import { SuccessTrail } from './success-trail.ts';
 
 /** What the list of runs shows of one, beside its manifest. */
 export interface RunFigures {
@@ -47,6 +48,9 @@ export type ReadingAnswer =
 
 /** Steps that are read in one answer, in some 50 ms: pages that are wanted meanwhile come in between. */
 const STEPS_AT_ONCE = 10_000;
+/** Rows that are handed over at once, and the figures whose extremes are among them: those of the charts that compare runs. */
+const MOST_ITERATIONS = 4096;
+const COMPARED = ['envStepsPerS', 'kl', 'reward', 'success', 'heldOutSuccess'] as const;
 /** Values of a sparkline. */
 const SHOWN = 64;
 
@@ -54,6 +58,8 @@ const SHOWN = 64;
 export class ReadingDesk {
   #run: { readonly root: string; readonly reader: RunReader } | null = null;
   #episode: LongEpisode | null = null;
+  /** By root of the run. */
+  readonly #trails = new Map<string, SuccessTrail>();
 
   /** Throws what reading the run throws. */
   answer(question: ReadingQuestion): ReadingAnswer {
@@ -69,13 +75,28 @@ export class ReadingDesk {
         return { kind: 'find', step: this.#long(question).find(text, from, direction) };
       }
       case 'run':
-        return { kind: 'run', run: figuresOfRun(question.paths) };
+        return { kind: 'run', run: this.#figures(question.paths) };
       case 'iterations':
         return {
           kind: 'iterations',
-          iterations: withReader(question.paths, (reader) => reader.iterations()),
+          iterations: withReader(question.paths, (reader) => reader.fewIterations(MOST_ITERATIONS, COMPARED)),
         };
     }
+  }
+
+  /** Of a run that goes on, what came since the last look is read. */
+  #figures(paths: RunPaths): RunFigures {
+    const trail = this.#trails.get(paths.root) ?? new SuccessTrail();
+    withReader(paths, (reader) => trail.follow(reader, readManifest(paths).attempt));
+    this.#trails.set(paths.root, trail);
+    const { iteration, success } = trail.curve(SHOWN);
+    return {
+      iteration,
+      success,
+      newest: success.at(-1) ?? null,
+      bytes: directoryBytes(paths.root),
+      env: envOf(paths),
+    };
   }
 
   close(): void {
@@ -101,17 +122,6 @@ function withReader<Value>(paths: RunPaths, read: (reader: RunReader) => Value):
   } finally {
     reader.close();
   }
-}
-
-function figuresOfRun(paths: RunPaths): RunFigures {
-  const { iteration, success } = withReader(paths, (reader) => reader.successCurve(SHOWN));
-  return {
-    iteration,
-    success,
-    newest: success.at(-1) ?? null,
-    bytes: directoryBytes(paths.root),
-    env: envOf(paths),
-  };
 }
 
 /** The lab writes the config itself, one key a line. Of a module of one's own its file name: the path would not fit. */

@@ -69,7 +69,7 @@ export class Reading {
     return answer.kind === 'run' ? answer.run : unexpected(answer);
   }
 
-  /** Metrics of all iterations of a run, ascending. */
+  /** Metrics of a run's iterations, ascending: all of them, or of a long run those that a chart shows (`fewIterations`). */
   async iterations(paths: RunPaths): Promise<readonly IterationMetrics[]> {
     const answer = await this.#ask({ kind: 'iterations', paths });
     return answer.kind === 'iterations' ? answer.iterations : unexpected(answer);

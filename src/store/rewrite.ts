@@ -46,6 +46,8 @@ export interface RewriteOptions {
   readonly isRight?: () => boolean;
   /** Share of the segment that must be saved at least, in [0, 1). */
   readonly leastSaving: number;
+  /** What is damaged is copied as it is; absent, a damaged segment is left alone. */
+  readonly keepsDamage?: boolean;
   /** Lets others have the thread between some records; resolves to false to give up. */
   readonly breathe: () => Promise<boolean>;
 }
@@ -64,8 +66,8 @@ interface Draft {
  * but for groups of which a part stays.
  * Crash-safe: the new file is written beside the old one, forced to the disk and read back; then its places are committed to
  * the index, and then it is renamed. `settleRewrites` finishes or forgets what a crash left between. Others have the thread
- * until then; from the last `isRight` to the renaming they have not. Null when given up, when it would save too little, or when
- * the segment is damaged: `fsck` shall still find what it finds now.
+ * until then; from the last `isRight` to the renaming they have not. Null when given up, when it would save too little, or, unless
+ * damage is kept, when the segment is damaged. `fsck` still finds then what it found before.
  */
 export async function rewriteSegment(
   database: Database.Database,
@@ -75,7 +77,7 @@ export async function rewriteSegment(
 ): Promise<RewriteReport | null> {
   const path = join(directory, segmentName(number));
   const bytesBefore = statSync(path).size;
-  const found = await readSegment(database, directory, number, options.breathe);
+  const found = await readSegment(database, directory, number, options);
   if (found === null) return null;
   try {
     for (;;) {
@@ -159,25 +161,42 @@ interface Found {
   readonly stubs: readonly EpisodeSummary[];
   /** There are episodes in it that count elsewhere. */
   readonly hasTwins: boolean;
+  /** Of bytes that are no record: what the index has in them. */
+  readonly lost: readonly PlacedEpisode[];
 }
 
-/** All records of a segment that count, or null where it is damaged, or the wish to go on is gone. */
+interface PlacedEpisode {
+  readonly sequence: number;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** All records of a segment that count, or null where it is damaged and shall not be, or the wish to go on is gone. */
 async function readSegment(
   database: Database.Database,
   directory: string,
   number: number,
-  breathe: RewriteOptions['breathe'],
+  { breathe, keepsDamage = false }: RewriteOptions,
 ): Promise<Found[] | null> {
   const placed = database
     .prepare<[number, number], number>('SELECT offset FROM episodes WHERE sequence = ? AND segment = ?')
     .pluck();
+  const within = database.prepare<[number, number, number], PlacedEpisode>(
+    'SELECT sequence, offset, length FROM episodes WHERE segment = ? AND offset >= ? AND offset < ?',
+  );
   const found: Found[] = [];
   let seen = 0;
   for (const stretch of scanSegment(directory, number)) {
     seen += 1;
     if (seen % BREATH === 0 && !(await breathe())) return null;
-    if (stretch.type === 'damage') return null;
-    const { record, offset, length } = stretch;
+    const { offset, length } = stretch;
+    if (stretch.type === 'damage') {
+      if (!keepsDamage) return null;
+      const lost = within.all(number, offset, offset + length);
+      found.push({ offset, length, whole: [], stubs: [], hasTwins: false, lost });
+      continue;
+    }
+    const { record } = stretch;
     const episodes = partsOf(record)
       .filter(({ kind }) => kind === 'episode')
       .map(({ header }) => episodeSummarySchema.parse(header));
@@ -185,7 +204,7 @@ async function readSegment(
     const whole = episodes.filter(({ id }) => placed.get(episodeSequence(id), number) === offset);
     const stubs = record.kind === 'stubs' ? readStubs(record) : [];
     if (episodes.length > 0 && whole.length === 0) continue;
-    found.push({ offset, length, whole, stubs, hasTwins: whole.length < episodes.length });
+    found.push({ offset, length, whole, stubs, hasTwins: whole.length < episodes.length, lost: [] });
   }
   return found;
 }
@@ -211,6 +230,10 @@ async function draftSegment(
     if (index % BREATH === BREATH - 1 && !(await breathe())) return null;
     for (const { id } of record.stubs)
       draft.places.set(episodeSequence(id), { segment: number, offset: draft.size, length: 0 });
+    for (const { sequence, offset, length } of record.lost) {
+      const place = { segment: number, offset: draft.size + offset - record.offset, length };
+      draft.places.set(sequence, place);
+    }
     const kept: EpisodeSummary[] = [];
     for (const episode of record.whole) {
       const fate = fateOf(episode);

@@ -7,13 +7,14 @@ import { isDamagedDatabase } from './store-error.ts';
 /** Stands between the lines of a document: in no word, so that no phrase reaches from one line into the next. */
 export const LINE_BREAK = '\ue000';
 /** `user_version` of the schema below. Another one is thrown away and built anew. */
-const VERSION = 3;
+const VERSION = 4;
 
 /**
  * Documents are numbered in the order of the segments, from 0; `text` has them under their number + 1. The tokenizer only
  * cuts at spaces: words are made by text-words.ts. Those of the unfinished block stand in `pending` as they are: FTS5 would
  * take longer to find where they begin than it takes to read them. `common` holds, by block of 4096 documents, the words that many of
- * them have, and the phrases of such words, up to `blocks.complete` of them all that occur. What is not told by these, `text`
+ * them have, and the phrases of such words, up to `blocks.complete` of them all that occur, and up to `blocks.begun`
+ * those with an open end that go on in other words. What is not told by these, `text`
  * knows. Everything moves on together with `state`.
  */
 const SCHEMA = `
@@ -29,7 +30,8 @@ const SCHEMA = `
   CREATE TABLE blocks (
     block INTEGER PRIMARY KEY,
     sequences BLOB NOT NULL,
-    complete INTEGER NOT NULL DEFAULT 0
+    complete INTEGER NOT NULL DEFAULT 0,
+    begun INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 1), json TEXT NOT NULL) STRICT;
   PRAGMA user_version = ${VERSION};

@@ -1,3 +1,4 @@
+import { BEGUN_LETTERS, type Beginnings, beginningsOf, begunSign } from './text-begun.ts';
 import { wordsOf } from './text-words.ts';
 
 /** Documents of a block: those numbered BLOCK × b to BLOCK × (b + 1) − 1. */
@@ -15,6 +16,8 @@ const LEAST_OF_SET = 128;
 const MOST_WORDS = 4_000_000;
 /** Phrases of one length that are not common may be in so many documents of a block together: 2 bytes each on the disk. */
 const MOST_LISTED = 65_536;
+/** The same of phrases with an open end, of one length and of beginnings of so many letters. */
+const MOST_BEGUN = 131_072;
 /** A line in so many documents is added as a set of them, 32 at a time. */
 const MANY = 64;
 /** Bytes of a set of documents; what is shorter is a list. */
@@ -32,12 +35,25 @@ export interface BlockPhrases {
   readonly phrases: readonly BlockPhrase[];
   /** Every phrase of common words of up to so many is there if any document has it. 0: not even common words are. */
   readonly complete: number;
+  /**
+   * Phrases of up to so many words with an open end are there too, as far as their last word goes on in one that is not common,
+   * and the words before it are: by each beginning of BEGUN_LETTERS, if any document has it. 0: none are.
+   */
+  readonly begun: number;
 }
 
 /** Phrases of one length, by number: what each is, and which begins at each word of the lines (−1: none that counts). */
 interface Level {
   readonly grams: readonly string[];
   readonly starts: Int32Array;
+}
+
+/** What is to be listed with an open end: after which words, and which beginnings. */
+interface Begun {
+  /** Phrases of common words; null: nothing before. */
+  readonly context: Level | null;
+  readonly length: number;
+  readonly beginnings: readonly Beginnings[];
 }
 
 /** Where what belongs to each of some things, one after the other, ends. */
@@ -89,7 +105,7 @@ export class BlockGrams {
 
   /** What can be looked up of a whole block. */
   common(): BlockPhrases {
-    if (this.#overflows) return { phrases: [], complete: 0 };
+    if (this.#overflows) return { phrases: [], complete: 0, begun: 0 };
     const documents = this.#documentsOfLines();
     const listed = this.#list(documents, COMMON[0]);
     return listed.complete === MAX_GRAM ? listed : this.#list(documents, COMMON[1]);
@@ -101,8 +117,16 @@ export class BlockGrams {
     const words = this.#membersOf({ grams: texts, starts: this.#words.all() }, documents, least);
     const isCommon = Uint8Array.from(words, (members) => Number(members !== null));
     for (const [word, gram] of texts.entries()) push(phrases, gram, words[word] ?? null);
+    const beginnings = BEGUN_LETTERS.map((letters) => beginningsOf(texts, isCommon, letters));
     let level: Level = { grams: texts, starts: kept(this.#words.all(), (word) => isCommon[word] === 1) };
     let complete = 1;
+    let begun = 0;
+    const listBegun = (context: Level | null, length: number): void => {
+      if (begun === length && this.#listBegun({ context, length, beginnings }, documents, phrases))
+        begun += 1;
+    };
+    listBegun(null, 0);
+    listBegun(level, 1);
     for (let length = 2; length <= MAX_GRAM; length += 1) {
       level = this.#longer(level, length, texts, isCommon);
       const found = this.#membersOf(level, documents, 1);
@@ -113,11 +137,26 @@ export class BlockGrams {
         const members = found[gram] ?? null;
         if (isWhole || listLength(members) === 0) push(phrases, text, members);
       }
+      if (isWhole && length < MAX_GRAM) listBegun(level, length);
       if (isWhole) continue;
       const starts = kept(level.starts, (gram) => listLength(found[gram] ?? null) === 0);
       level = { grams: level.grams, starts };
     }
-    return { phrases, complete };
+    // What goes on in common words is told by phrases of these.
+    return { phrases, complete, begun: Math.min(begun, complete) };
+  }
+
+  /** Lists what goes on, after some common words or none, in words that are not; false where that would be too much. */
+  #listBegun({ context, length, beginnings }: Begun, documents: Runs, phrases: BlockPhrase[]): boolean {
+    const all: BlockPhrase[] = [];
+    for (const of of beginnings) {
+      const level = this.#begun(context, length, of);
+      const found = this.#membersOf(level, documents, 1);
+      if (found.reduce((sum, members) => sum + listLength(members), 0) > MOST_BEGUN) return false;
+      for (const [gram, text] of level.grams.entries()) push(all, text, found[gram] ?? null);
+    }
+    for (const phrase of all) phrases.push(phrase);
+    return true;
   }
 
   readonly #noted = (word: string): string => {
@@ -213,6 +252,33 @@ export class BlockGrams {
       }
     }
     return bounds;
+  }
+
+  /** Phrases of so many common words and the beginning of another. */
+  #begun(context: Level | null, length: number, { texts, ofWord }: Beginnings): Level {
+    const ids = new Map<number, number>();
+    const grams: string[] = [];
+    const words = this.#words.all();
+    const starts = new Int32Array(words.length).fill(-1);
+    const lineEnds = this.#lineEnds.all();
+    for (let line = 0, at = 0; line < lineEnds.length; line += 1) {
+      const end = lineEnds[line] ?? 0;
+      for (; at + length < end; at += 1) {
+        const before = context === null ? 0 : (context.starts[at] ?? -1);
+        const beginning = ofWord[words[at + length] ?? 0] ?? -1;
+        if (before < 0 || beginning < 0) continue;
+        const key = before * texts.length + beginning;
+        let id = ids.get(key);
+        if (id === undefined) {
+          const written = context === null ? '' : `${context.grams[before] ?? ''} `;
+          id = grams.push(written + begunSign(texts[beginning] ?? '')) - 1;
+          ids.set(key, id);
+        }
+        starts[at] = id;
+      }
+      at = end;
+    }
+    return { grams, starts };
   }
 
   /** Phrases of a common word more. */

@@ -3,9 +3,10 @@ import { dirname, join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { LabError } from '../domain/error.ts';
 import { isDamagedDatabase, storeError } from './store-error.ts';
+import { isListedBeginning } from './text-begun.ts';
 import { openTextDatabaseReadOnly, readTextState, type TextState } from './text-database.ts';
 import { BLOCK } from './text-grams.ts';
-import { BlockLookup } from './text-lookup.ts';
+import { BlockLookup, type Stretch } from './text-lookup.ts';
 import { TextTail } from './text-tail.ts';
 import { type Phrase, phraseOf } from './text-words.ts';
 
@@ -50,8 +51,9 @@ export function firstUnreadSegment(path: string): number | null {
 
 /** Answers that are kept: lists are asked for page by page, and again with each refresh of a screen. */
 const KEPT_ANSWERS = 16;
-/** A word that goes on in more ways than this is left to the full-text index. */
+/** A word that goes on in more ways than this is left to the full-text index; one whose beginning is listed, than that. */
 const MOST_COMPLETIONS = 32;
+const MOST_LISTED_COMPLETIONS = 2000;
 /** Stretches between blocks with a set that are searched one by one. */
 const MOST_GAPS = 3;
 const WORD_BITS = 32;
@@ -168,9 +170,7 @@ class SearchedText implements TextIndex {
       const bits = new Uint32Array(Math.ceil(documents / WORD_BITS));
       bits.set(answer.bits);
       const whole = documents - (documents % BLOCK);
-      if (answer.documents < whole) {
-        for (const one of this.#wholeWords(phrase)) this.#find(one, answer.documents, whole, bits);
-      }
+      if (answer.documents < whole) this.#findAny(phrase, answer.documents, whole, bits);
       this.#scanPending(phrase, whole, bits);
       answer.bits = bits;
       answer.documents = documents;
@@ -183,30 +183,41 @@ class SearchedText implements TextIndex {
     return answer.bits;
   }
 
-  /** The phrases of whole words that a phrase with an open end stands for; itself where they are too many. */
-  #wholeWords(phrase: Phrase): readonly Phrase[] {
-    if (!phrase.openEnd) return [phrase];
-    const begun = phrase.words.at(-1) ?? '';
-    const words = this.#database
+  /** Sets the bits of documents from `from` up to `to`, ends of blocks, that have the phrase, whatever it may go on in. */
+  #findAny(phrase: Phrase, from: number, to: number, bits: Uint32Array): void {
+    if (!phrase.openEnd) return this.#find(phrase, from, to, bits);
+    const context = phrase.words.slice(0, -1);
+    const beginning = phrase.words.at(-1) ?? '';
+    const isListed = isListedBeginning(beginning);
+    const most = isListed ? MOST_LISTED_COMPLETIONS : MOST_COMPLETIONS;
+    const goesOn = this.#database
       .prepare<[string, string, number], string>(
         'SELECT word FROM words WHERE word >= ? AND word < ? LIMIT ?',
       )
       .pluck()
-      .all(begun, `${begun}\u{10ffff}`, MOST_COMPLETIONS + 1);
-    if (words.length > MOST_COMPLETIONS) return [phrase];
-    return words.map((word) => ({ words: [...phrase.words.slice(0, -1), word], openEnd: false }));
+      .all(beginning, `${beginning}\u{10ffff}`, most + 1);
+    if (goesOn.length > most) return this.#search(phrase, { from, to }, bits);
+    if (isListed) {
+      this.#lookup ??= new BlockLookup(this.#database);
+      const unknown = this.#lookup.findBegun({ context, beginning, goesOn }, { from, to }, bits);
+      return this.#searchEach(phrase, unknown, bits);
+    }
+    for (const word of goesOn) this.#find({ words: [...context, word], openEnd: false }, from, to, bits);
   }
 
-  /** Sets the bits of documents from `from` up to `to`, the end of a block, that have the phrase. */
-  #find({ words, openEnd }: Phrase, from: number, to: number, bits: Uint32Array): void {
-    if (openEnd) return this.#search({ words, openEnd }, from, to, bits);
+  /** The same for whole words. */
+  #find(phrase: Phrase, from: number, to: number, bits: Uint32Array): void {
     this.#lookup ??= new BlockLookup(this.#database);
-    const unknown = this.#lookup.find(words, { from, to }, bits);
-    const [first] = unknown;
-    if (first === undefined) return;
+    this.#searchEach(phrase, this.#lookup.find(phrase.words, { from, to }, bits), bits);
+  }
+
+  /** The same by the full-text index, in stretches of documents. */
+  #searchEach(phrase: Phrase, unknown: readonly Stretch[], bits: Uint32Array): void {
+    const [first, last] = [unknown[0], unknown.at(-1)];
+    if (first === undefined || last === undefined) return;
     // To find the beginning of a stretch takes FTS5 so long that few stretches are worth it.
-    const stretches = unknown.length > MOST_GAPS ? [{ from: first.from, to }] : unknown;
-    for (const stretch of stretches) this.#search({ words, openEnd }, stretch.from, stretch.to, bits);
+    const stretches = unknown.length > MOST_GAPS ? [{ from: first.from, to: last.to }] : unknown;
+    for (const stretch of stretches) this.#search(phrase, stretch, bits);
   }
 
   /** The same for the unfinished block, by reading it. */
@@ -224,8 +235,7 @@ class SearchedText implements TextIndex {
     for (const [at, text] of this.#pending.entries()) if (text.includes(wanted)) mark(bits, whole + at);
   }
 
-  /** The same by the full-text index. */
-  #search({ words, openEnd }: Phrase, from: number, to: number, bits: Uint32Array): void {
+  #search({ words, openEnd }: Phrase, { from, to }: Stretch, bits: Uint32Array): void {
     const rows = this.#database
       .prepare<[string, number, number], number>(
         'SELECT rowid FROM text WHERE text MATCH ? AND rowid > ? AND rowid <= ?',

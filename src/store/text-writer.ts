@@ -213,11 +213,11 @@ export class TextIndexWriter {
     const block = this.#state.documents / BLOCK - 1;
     this.#database.exec(MOVE_PENDING);
     const insert = this.#database.prepare('INSERT INTO common (gram, block, members) VALUES (?, ?, ?)');
-    const { phrases, complete } = this.#grams.common();
+    const { phrases, complete, begun } = this.#grams.common();
     for (const { gram, members } of phrases) insert.run(gram, block, members);
     this.#database
-      .prepare('INSERT OR REPLACE INTO blocks (block, sequences, complete) VALUES (?, ?, ?)')
-      .run(block, bytesOf(this.#sequences), complete);
+      .prepare('INSERT OR REPLACE INTO blocks (block, sequences, complete, begun) VALUES (?, ?, ?, ?)')
+      .run(block, bytesOf(this.#sequences), complete, begun);
     this.#grams = this.#newBlock();
     this.#sequences = [];
   }

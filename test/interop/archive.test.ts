@@ -1,7 +1,8 @@
-import { cpSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance, type Json } from '@duckdb/node-api';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { LabError } from '../../src/domain/error.ts';
 import { type ArchiveReport, archiveRun } from '../../src/interop/archive.ts';
 import { readArchiveFiles } from '../../src/store/archive-files.ts';
 import { compactRun } from '../../src/store/ended-run.ts';
@@ -10,6 +11,7 @@ import { checkRun } from '../../src/store/fsck.ts';
 import { openRunStore } from '../../src/store/index-writer.ts';
 import { openRunReader } from '../../src/store/queries.ts';
 import { lockRun, type RunPaths, runPaths } from '../../src/store/run-directory.ts';
+import { scanFile } from '../../src/store/segment.ts';
 import { bodyOf, finished, metricsOf, mixedSummary, temporaryRuns } from '../store/fixture.ts';
 
 const EPISODES = 240;
@@ -70,6 +72,36 @@ function segmentBytes(): number {
   return readdirSync(paths.segments)
     .filter((name) => name.endsWith('.seg'))
     .reduce((sum, name) => sum + statSync(join(paths.segments, name)).size, 0);
+}
+
+/** The bytes of a segment that are no record. */
+function damageOf(path: string): Buffer[] {
+  const bytes = readFileSync(path);
+  return [...scanFile(path)].flatMap(({ type, offset, length }) =>
+    type === 'damage' ? [bytes.subarray(offset, offset + length)] : [],
+  );
+}
+
+/** Episodes whose steps cannot be read because bytes have rotten; any other reason is thrown. */
+function unreadable(): string[] {
+  const reader = openRunReader(paths);
+  try {
+    const { episodes } = reader.episodes(parseFilter('sort:id'), { limit: EPISODES * 2 });
+    expect(episodes).toHaveLength(EPISODES);
+    return episodes
+      .map(({ id }) => id)
+      .filter((id) => {
+        try {
+          expect(reader.episode(id).body).toEqual(bodyOf(5, Number(id.slice(1))));
+          return false;
+        } catch (thrown) {
+          if (thrown instanceof LabError && thrown.code === 'segment-corrupt') return true;
+          throw thrown;
+        }
+      });
+  } finally {
+    reader.close();
+  }
 }
 
 describe('an archived run', () => {
@@ -173,11 +205,27 @@ describe('nothing is lost', () => {
     expectAllReadable();
   });
 
-  it('when a segment is damaged: it stays', async () => {
-    writeFileSync(join(paths.segments, '000001.seg'), 'x'.repeat(50), { flag: 'r+' });
+  it('when a byte has rotten: all that can be read moves, what cannot stays, and is told as before', async () => {
+    const path = join(paths.segments, '000001.seg');
+    const bytes = readFileSync(path);
+    const at = Math.floor(bytes.byteLength / 2);
+    bytes[at] = (bytes[at] ?? 0) ^ 0xff;
+    writeFileSync(path, bytes);
+    const rotten = damageOf(path);
+    expect(rotten).toHaveLength(1);
+    const lost = unreadable();
+    expect(lost.length).toBeGreaterThan(0);
     const report = await archive();
-    expect(report.damaged).toEqual([1]);
-    expect(statSync(join(paths.segments, '000001.seg')).size).toBeGreaterThan(10_000);
+    expect(report).toMatchObject({ damaged: [1], episodes: EPISODES - lost.length });
+    expect(damageOf(path)).toEqual(rotten);
+    expect(statSync(path).size).toBeLessThan(bytes.byteLength / 2);
+    expect(unreadable()).toEqual(lost);
+    const reader = openRunReader(paths);
+    expect(reader.iterations()).toHaveLength(EPISODES / 20);
+    reader.close();
+    // Another time there is nothing left to move, and nothing is lost.
+    expect(await archive()).toMatchObject({ damaged: [1], episodes: 0 });
+    expect(damageOf(path)).toEqual(rotten);
   });
 
   it('while the run is live: it is refused', async () => {

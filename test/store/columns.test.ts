@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  allRows,
   countCodes,
   countCommon,
   countRows,
@@ -10,6 +9,7 @@ import {
   giveBack,
   keepRows,
   keepSets,
+  lendAllRows,
   lendCopy,
   setsByCode,
 } from '../../src/store/columns/bits.ts';
@@ -153,7 +153,7 @@ describe('a set of rows', () => {
     fc.assert(
       fc.property(codes, fc.uint8Array({ min: 0, max: 1, minLength: 10, maxLength: 10 }), (ofRows, table) => {
         for (const array of [Uint8Array.from(ofRows), Uint16Array.from(ofRows)]) {
-          const bits = allRows(ofRows.length);
+          const bits = lendAllRows(ofRows.length);
           keepRows(bits, array, table);
           const kept = ofRows.flatMap((code, row) => (table[code] === 1 ? [row] : []));
           const visited: number[] = [];
@@ -174,11 +174,8 @@ describe('a set of rows', () => {
         (ofRows, first, second) => {
           const array = Uint8Array.from(ofRows);
           const sets = setsByCode(array, 10);
-          const bits = allRows(ofRows.length);
-          keepSets(
-            bits,
-            sets.filter((_, code) => first[code] === 1),
-          );
+          const bits = lendAllRows(ofRows.length);
+          keepSets(bits, sets, first);
           for (const [code, set] of sets.entries()) if (second[code] === 1) dropRows(bits, set);
           const kept = ofRows.filter((code) => first[code] === 1 && second[code] === 0);
           expect(countRows(bits)).toBe(kept.length);
@@ -191,7 +188,7 @@ describe('a set of rows', () => {
   });
 
   it('is lent as a copy, and lent again', () => {
-    const bits = allRows(70);
+    const bits = lendAllRows(70);
     const first = lendCopy(bits);
     dropRows(first, bits);
     expect(countRows(bits)).toBe(70);

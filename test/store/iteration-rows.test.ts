@@ -48,10 +48,18 @@ it('of resumed runs are those that count, however they are read', () => {
         const plain = (after: number, until: number): Made[] =>
           rows.between(after, until).map(({ iteration, attempt }) => ({ iteration, attempt }));
         expect(plain(0, Number.MAX_SAFE_INTEGER)).toEqual(counting(made));
+        expect([...rows.each()].map(({ iteration, attempt }) => ({ iteration, attempt }))).toEqual(
+          counting(made),
+        );
         for (const [index, place] of places.entries()) {
           const [after, until] = [place, place + 3 + index];
           expect(plain(after, until)).toEqual(
             counting(made).filter(({ iteration }) => iteration > after && iteration <= until),
+          );
+          expect(rows.successAfter(after)).toEqual(
+            counting(made)
+              .filter(({ iteration }) => iteration > after)
+              .map((row) => ({ ...row, heldOut: null, train: null })),
           );
         }
         database.close();

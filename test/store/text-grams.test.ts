@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../src/domain/random.ts';
+import { BEGUN_LETTERS } from '../../src/store/text-begun.ts';
 import { BLOCK, BlockGrams, MAX_GRAM, markMembers, SET_BYTES } from '../../src/store/text-grams.ts';
 
 /** A word in so many documents is common; a phrase in so many is kept as a set of them. */
@@ -41,11 +42,38 @@ function noted(documents: readonly (readonly string[])[]): { block: BlockGrams; 
   return { block, words };
 }
 
-function listed(block: BlockGrams): { phrases: Map<string, number[]>; complete: number; sets: string[] } {
-  const { phrases, complete } = block.common();
+/** Of phrases whose last word alone is not common, the documents by the beginning of that word. */
+function begunOf(
+  all: ReadonlyMap<string, readonly number[]>,
+  isCommon: (word: string) => boolean,
+): Map<string, number[]> {
+  const found = new Map<string, Set<number>>();
+  for (const [gram, members] of all) {
+    const words = gram.split(' ');
+    const last = words.pop() ?? '';
+    if (isCommon(last) || !words.every(isCommon)) continue;
+    for (const letters of BEGUN_LETTERS) {
+      if (last.length < letters) continue;
+      const begun = [...words, `${last.slice(0, letters)}*`].join(' ');
+      const known = found.get(begun) ?? new Set();
+      for (const member of members) known.add(member);
+      found.set(begun, known);
+    }
+  }
+  return new Map([...found].map(([gram, members]) => [gram, [...members].toSorted((a, b) => a - b)]));
+}
+
+function listed(block: BlockGrams): {
+  phrases: Map<string, number[]>;
+  complete: number;
+  begun: number;
+  sets: string[];
+} {
+  const { phrases, complete, begun } = block.common();
   return {
     phrases: new Map(phrases.map(({ gram, members }) => [gram, membersIn(members)])),
     complete,
+    begun,
     sets: phrases.filter(({ members }) => members.byteLength === SET_BYTES).map(({ gram }) => gram),
   };
 }
@@ -68,9 +96,10 @@ describe('a block of documents', () => {
     expect(new Set(words)).toEqual(new Set([...all.keys()].filter((gram) => !gram.includes(' '))));
     expect(new Set(words).size).toBe(words.length);
     const isCommon = (gram: string): boolean => (all.get(gram)?.length ?? 0) >= COMMON;
-    const wanted = [...all].filter(([gram]) => gram.split(' ').every(isCommon));
-    const { phrases, complete, sets } = listed(block);
-    expect(complete).toBe(MAX_GRAM);
+    const whole = [...all].filter(([gram]) => gram.split(' ').every(isCommon));
+    const wanted = [...whole, ...begunOf(all, isCommon)];
+    const { phrases, complete, begun, sets } = listed(block);
+    expect({ complete, begun }).toEqual({ complete: MAX_GRAM, begun: MAX_GRAM });
     expect(phrases).toEqual(new Map(wanted));
     expect(new Set(sets)).toEqual(
       new Set(wanted.flatMap(([gram, members]) => (members.length >= LEAST_OF_SET ? [gram] : []))),
@@ -102,6 +131,6 @@ describe('a block of documents', () => {
     const long = 'a '.repeat(100_000);
     for (let n = 0; n < 45; n += 1) block.add([`Line ${n}`, `${long}${n}`]);
     expect(block.add(['One More, line'])).toEqual(['one more line']);
-    expect(block.common()).toEqual({ phrases: [], complete: 0 });
+    expect(block.common()).toEqual({ phrases: [], complete: 0, begun: 0 });
   });
 });

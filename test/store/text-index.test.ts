@@ -151,6 +151,9 @@ describe('of several blocks of 4096', () => {
     const seen = [`task open file name${n % 40} now`, 'screen no tool'];
     if (n % 3 === 0) seen.push('read it no such file here');
     if (n % 40 === 7) seen.push('tool file no such tool');
+    // Words that are rare in every block, after common ones; one begins with a letter of two units.
+    if (n % 5 === 0) seen.push(`read rare${n % 395} says yes`, `then open file rust${n % 400}`);
+    if (n % 700 === 0) seen.push(`read \u{10428}${n} too`);
     // Common in the second block, rare elsewhere.
     if (n >= 4096 && n < 8192 ? n % 10 === 0 : n % 500 === 0) seen.push('sometimes this happens');
     return { sequence: n + 1, lines: seen };
@@ -176,6 +179,24 @@ describe('of several blocks of 4096', () => {
     'tool file ',
     'fi',
     'absent ',
+    'r',
+    'ra',
+    's',
+    'read r',
+    'read ra',
+    'read rar',
+    'read rare7',
+    'no such f',
+    'no such fx',
+    'no such r',
+    'file no such rare7 ',
+    'then open file r',
+    'then open file na',
+    'open file name7 n',
+    'task open file name7 no',
+    'task open file name7 r',
+    'tool then open file r',
+    'read \u{10428}',
   ];
 
   it('common and rare phrases are found alike, by a writer that is killed now and then too', () => {

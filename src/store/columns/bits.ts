@@ -4,9 +4,9 @@ export type RowBits = Uint32Array;
 /** What tells each row's value: an index into the sorted distinct values of its column. */
 export type Codes = Uint8Array | Uint16Array;
 
-/** All of so many rows. */
-export function allRows(rows: number): RowBits {
-  const bits = new Uint32Array(Math.ceil(rows / 32)).fill(0xffffffff);
+/** All of so many rows, in a set that is lent: to be given back when nobody looks at it any more. */
+export function lendAllRows(rows: number): RowBits {
+  const bits = lend(Math.ceil(rows / 32)).fill(0xffffffff);
   const rest = rows & 31;
   if (rest !== 0) bits[bits.length - 1] = 2 ** rest - 1;
   return bits;
@@ -63,15 +63,16 @@ function marked(table: Uint8Array, codes: Codes, row: number): number {
   return table[codes[row] ?? 0] ?? 0;
 }
 
-/** Takes the rows out of a set that are in none of some others. */
-export function keepSets(bits: RowBits, sets: readonly RowBits[]): void {
-  for (let word = 0; word < bits.length; word += 1) {
-    const before = bits[word] ?? 0;
-    if (before === 0) continue;
-    let kept = 0;
-    for (let set = 0; set < sets.length; set += 1) kept |= sets[set]?.[word] ?? 0;
-    bits[word] = before & kept;
+/** Takes the rows out of a set that are in none of those others whose place the table marks with 1. */
+export function keepSets(bits: RowBits, sets: readonly RowBits[], table: Uint8Array): void {
+  const kept = lend(bits.length).fill(0);
+  for (let set = 0; set < sets.length; set += 1) {
+    const rows = sets[set];
+    if (table[set] !== 1 || rows === undefined) continue;
+    for (let word = 0; word < kept.length; word += 1) kept[word] = (kept[word] ?? 0) | (rows[word] ?? 0);
   }
+  for (let word = 0; word < bits.length; word += 1) bits[word] = (bits[word] ?? 0) & (kept[word] ?? 0);
+  giveBack(kept);
 }
 
 /** For each of so many codes the rows that have it. */
@@ -138,9 +139,13 @@ const FREE = new Map<number, RowBits[]>();
 
 /** Lends a copy of a set, to be given back. One that is not given back is lost to nobody. */
 export function lendCopy(bits: RowBits): RowBits {
-  const lent = FREE.get(bits.length)?.pop() ?? new Uint32Array(bits.length);
+  const lent = lend(bits.length);
   lent.set(bits);
   return lent;
+}
+
+function lend(words: number): RowBits {
+  return FREE.get(words)?.pop() ?? new Uint32Array(words);
 }
 
 /** Takes a set back that was lent. Whoever had it must not look at it any more. */

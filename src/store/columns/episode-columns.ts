@@ -27,10 +27,16 @@ export class EpisodeColumns {
   /** Prepared once: preparing them would take longer than running them. Null while the index is of version 1. */
   #statements: Statements | null = null;
   readonly #selectLast: Database.Statement<[], number | null>;
+  #generation = 0;
 
   constructor(database: Database.Database) {
     this.#database = database;
     this.#selectLast = database.prepare<[], number | null>('SELECT max(sequence) FROM episodes').pluck();
+  }
+
+  /** Another number says that rows may have been dropped: what was read of them is not to be kept. */
+  get generation(): number {
+    return this.#generation;
   }
 
   /** All blocks, as of now. Call it in the transaction in which the rows are read. */
@@ -108,6 +114,7 @@ export class EpisodeColumns {
     this.#fullRows = 0;
     this.#tail = new RowTail();
     this.#lastSequence = -1;
+    this.#generation += 1;
   }
 }
 

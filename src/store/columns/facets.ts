@@ -3,7 +3,7 @@ import { behaviourMask } from '../episode-row.ts';
 import { countCodes, countCommon, countRows, type RowBits } from './bits.ts';
 import type { Column } from './column.ts';
 import type { BlockColumn } from './episode-cells.ts';
-import type { MatchedRows } from './order.ts';
+import type { MatchedRows } from './kept-matches.ts';
 
 /** How many episodes have a value; null for those without one. */
 export interface ValueCount {
@@ -59,10 +59,12 @@ export function countFacets(matched: readonly MatchedRows[]): EpisodeFacets {
 /** How many matching rows have each value of a column of text, most first. */
 export function countTexts(matched: readonly MatchedRows[], column: BlockColumn): ValueCount[] {
   const totals = new Map<string | null, number>();
-  for (const { block, bits } of matched) {
-    const held = block.columns.get(column);
-    const counts = held === undefined ? Uint32Array.of(countRows(bits)) : countsOf(held, bits);
-    for (const [code, count] of counts.entries()) {
+  for (const rows of matched) {
+    const held = rows.block.columns.get(column);
+    const counts = held === undefined ? Uint32Array.of(countRows(rows.bits)) : countsOf(held, rows);
+    // Not by entries(): a pair for each code of each block is more than all else that a question makes.
+    for (let code = 0; code < counts.length; code += 1) {
+      const count = counts[code] ?? 0;
       const value = held?.texts[code] ?? null;
       if (count > 0) totals.set(value, (totals.get(value) ?? 0) + count);
     }
@@ -70,15 +72,16 @@ export function countTexts(matched: readonly MatchedRows[], column: BlockColumn)
   return byCount(totals);
 }
 
+const BEHAVIOUR_BITS = BEHAVIOUR_NAMES.map((name) => [name, behaviourMask([name])] as const);
+
 function countBehaviours(matched: readonly MatchedRows[]): ValueCount[] {
   const totals = new Map<string, number>();
   for (const { numbers: masks, counts } of countNumbers(matched, 'behaviours')) {
-    for (const name of BEHAVIOUR_NAMES) {
-      const bit = behaviourMask([name]);
-      const count = masks.reduce(
-        (sum, mask, code) => sum + ((mask & bit) === 0 ? 0 : (counts[code] ?? 0)),
-        0,
-      );
+    for (const [name, bit] of BEHAVIOUR_BITS) {
+      let count = 0;
+      for (let code = 0; code < masks.length; code += 1) {
+        if (((masks[code] ?? 0) & bit) !== 0) count += counts[code] ?? 0;
+      }
       if (count > 0) totals.set(name, (totals.get(name) ?? 0) + count);
     }
   }
@@ -99,26 +102,22 @@ interface NumberCounts {
 }
 
 function countNumbers(matched: readonly MatchedRows[], name: BlockColumn): NumberCounts[] {
-  return matched.flatMap(({ block, bits }) => {
-    const column = block.columns.get(name);
+  return matched.flatMap((rows) => {
+    const column = rows.block.columns.get(name);
     if (column === undefined) return [];
-    return [{ numbers: column.numbers, counts: countsOf(column, bits) }];
+    return [{ numbers: column.numbers, counts: countsOf(column, rows) }];
   });
 }
-
-/** What was counted of a set that is kept: a screen asks for the same once a second, and only what is new is to be counted. */
-const COUNTED = new WeakMap<RowBits, Map<Column, Uint32Array>>();
 
 /** Blocks of fewer words of bits are counted faster than they are looked up. */
 const LEAST_WORDS = 64;
 
-/** How many rows of a set, which never changes, have each of a column's codes. */
-function countsOf(column: Column, bits: RowBits): Uint32Array {
-  if (bits.length < LEAST_WORDS) return countColumn(column, bits);
-  const known = COUNTED.get(bits) ?? new Map<Column, Uint32Array>();
-  const counts = known.get(column) ?? countColumn(column, bits);
-  known.set(column, counts);
-  COUNTED.set(bits, known);
+/** How many of some rows have each of a column's codes: of those that are kept, counted once, since a screen asks for the same once a second. */
+function countsOf(column: Column, rows: MatchedRows): Uint32Array {
+  if (rows.bits.length < LEAST_WORDS) return countColumn(column, rows.bits);
+  rows.counted ??= new Map();
+  const counts = rows.counted.get(column) ?? countColumn(column, rows.bits);
+  rows.counted.set(column, counts);
   return counts;
 }
 
@@ -127,9 +126,14 @@ const WORDS_A_ROW = 3;
 
 function countColumn({ codes, codeCount, sets }: Column, bits: RowBits): Uint32Array {
   if (codes === null) return Uint32Array.of(countRows(bits));
-  if (sets !== null && countRows(bits) * WORDS_A_ROW > codeCount * bits.length)
-    return Uint32Array.from(sets, (set) => countCommon(bits, set));
-  return countCodes(bits, codes, codeCount);
+  if (sets === null || countRows(bits) * WORDS_A_ROW <= codeCount * bits.length)
+    return countCodes(bits, codes, codeCount);
+  const counts = new Uint32Array(codeCount);
+  for (let code = 0; code < codeCount; code += 1) {
+    const set = sets[code];
+    if (set !== undefined) counts[code] = countCommon(bits, set);
+  }
+  return counts;
 }
 
 /** Counts numbers in at most BANDS bands and one, of a round width, at least `least` wide. */

@@ -16,7 +16,7 @@ import {
   not,
   PART_PREFIX,
 } from '../filter-tree.ts';
-import { allRows, dropRows, giveBack, isEmpty, keepRows, keepSets, lendCopy, type RowBits } from './bits.ts';
+import { dropRows, giveBack, isEmpty, keepRows, keepSets, lendCopy, type RowBits } from './bits.ts';
 import type { Block } from './block.ts';
 import { Column, firstAtLeast, lowerAscii } from './column.ts';
 import type { DerivedField } from './derived-columns.ts';
@@ -39,13 +39,6 @@ export interface MatchContext {
 
 /** Takes the rows that do not match out of a set of a block's rows. */
 export type Matcher = (block: Block, bits: RowBits) => void;
-
-/** The rows of a block that match. */
-export function matchingRows(matcher: Matcher, block: Block): RowBits {
-  const bits = allRows(block.rows);
-  matcher(block, bits);
-  return bits;
-}
 
 /** Makes a filter's condition ready to be asked of many blocks. */
 export function compileMatcher(node: FilterNode, context: MatchContext): Matcher {
@@ -125,11 +118,7 @@ function columnMatcher(name: string, mark: Marker): Matcher {
 
 /** Keeps the rows whose code is marked in TABLE, as sets: those of the codes that are fewer, marked or not. */
 function keepMarked(bits: RowBits, sets: readonly RowBits[], marked: number): void {
-  if (marked <= sets.length - marked)
-    return keepSets(
-      bits,
-      sets.filter((_, code) => TABLE[code] === 1),
-    );
+  if (marked <= sets.length - marked) return keepSets(bits, sets, TABLE);
   for (let code = 0; code < sets.length; code += 1) {
     const set = sets[code];
     if (TABLE[code] === 0 && set !== undefined) dropRows(bits, set);

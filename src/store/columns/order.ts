@@ -2,15 +2,9 @@ import { z } from 'zod';
 import { LabError } from '../../domain/error.ts';
 import type { FilterSort } from '../filter-tree.ts';
 import { eachRowFromLast, giveBack, keepRows, lendCopy, type RowBits } from './bits.ts';
-import type { Block } from './block.ts';
 import { type Column, firstAtLeast } from './column.ts';
+import type { MatchedRows } from './kept-matches.ts';
 import { numberColumn } from './match.ts';
-
-/** A block with those of its rows that match. */
-export interface MatchedRows {
-  readonly block: Block;
-  readonly bits: RowBits;
-}
 
 /** The first rows of an order. */
 export interface OrderedRows {
@@ -40,7 +34,9 @@ export function firstRows(
   { limit, after }: { readonly limit: number; readonly after: string | null },
 ): OrderedRows {
   const cursor = after === null ? null : readCursor(after, sort);
-  const found = new FirstPlaces(limit + 1);
+  // A limit may say "all of them".
+  const most = matched.reduce((sum, { block }) => sum + block.rows, 0);
+  const found = new FirstPlaces(Math.min(limit, most) + 1);
   const byBest = matched
     .map((rows) => keyedRows(rows, sort))
     .toSorted((left, right) => left.best - right.best);
@@ -94,7 +90,7 @@ function collect(keyed: KeyedRows, cursor: Place | null, found: FirstPlaces): vo
     const key = value === undefined ? Number.POSITIVE_INFINITY : sign * value;
     if (key > found.worstKey) return;
     const sequence = sequences?.numbers[sequences.codes?.[row] ?? 0] ?? 0;
-    if (cursor === null || key > cursor.key || sequence < cursor.sequence) found.offer({ key, sequence });
+    if (cursor === null || key > cursor.key || sequence < cursor.sequence) found.offer(key, sequence);
   });
   if (bits !== rows.bits) giveBack(bits);
 }
@@ -116,63 +112,84 @@ function within({ rows, column, sign }: KeyedRows, best: number, worst: number):
   return bits;
 }
 
-/** The first places of those that were offered: a heap with the last of them on top. */
+/**
+ * The first places of those that were offered: a heap with the last of them on top. Numbers in two arrays, since an order offers
+ * up to all rows of a block: an object for each would be what the collector finds.
+ */
 class FirstPlaces {
   readonly #limit: number;
-  readonly #heap: Place[] = [];
+  readonly #keys: Float64Array;
+  readonly #sequences: Float64Array;
+  #size = 0;
 
   constructor(limit: number) {
     this.#limit = limit;
+    this.#keys = new Float64Array(limit);
+    this.#sequences = new Float64Array(limit);
   }
 
   /** A greater key need not be offered. */
   get worstKey(): number {
-    return this.#heap.length < this.#limit ? Number.POSITIVE_INFINITY : (this.#heap[0]?.key ?? 0);
+    return this.#size < this.#limit ? Number.POSITIVE_INFINITY : (this.#keys[0] ?? 0);
   }
 
-  offer(place: Place): void {
-    const heap = this.#heap;
-    const [last] = heap;
-    if (heap.length < this.#limit) {
-      heap.push(place);
-      this.#rise(heap.length - 1);
-    } else if (last !== undefined && compare(place, last) < 0) {
-      heap[0] = place;
-      this.#sink();
-    }
+  offer(key: number, sequence: number): void {
+    if (this.#size < this.#limit) {
+      this.#size += 1;
+      this.#rise(this.#size - 1, key, sequence);
+    } else if (!this.#isLater(0, key, sequence)) return;
+    else this.#sink(key, sequence);
   }
 
   inOrder(): Place[] {
-    return this.#heap.toSorted(compare);
+    const place = (_: unknown, at: number): Place => ({
+      key: this.#keys[at] ?? 0,
+      sequence: this.#sequences[at] ?? 0,
+    });
+    return Array.from({ length: this.#size }, place).toSorted(compare);
   }
 
-  #rise(from: number): void {
-    for (let at = from; at > 0; ) {
+  /** From a free place at the end upwards, to where it belongs. */
+  #rise(from: number, key: number, sequence: number): void {
+    let at = from;
+    while (at > 0) {
       const parent = (at - 1) >>> 1;
-      if (!this.#swapIfLater(at, parent)) return;
+      if (this.#isLater(parent, key, sequence)) break;
+      this.#move(parent, at);
       at = parent;
     }
+    this.#put(at, key, sequence);
   }
 
-  #sink(): void {
-    const heap = this.#heap;
-    for (let at = 0; ; ) {
+  /** In place of the top, and from there downwards. */
+  #sink(key: number, sequence: number): void {
+    let at = 0;
+    for (;;) {
       let child = 2 * at + 1;
-      const [left, right] = [heap[child], heap[child + 1]];
-      if (left === undefined) return;
-      if (right !== undefined && compare(right, left) > 0) child += 1;
-      if (!this.#swapIfLater(child, at)) return;
+      if (child >= this.#size) break;
+      const right = child + 1;
+      const isLeftLater = this.#isLater(child, this.#keys[right] ?? 0, this.#sequences[right] ?? 0);
+      if (right < this.#size && !isLeftLater) child = right;
+      if (!this.#isLater(child, key, sequence)) break;
+      this.#move(child, at);
       at = child;
     }
+    this.#put(at, key, sequence);
   }
 
-  /** Puts the later of a child and its parent on top. */
-  #swapIfLater(child: number, parent: number): boolean {
-    const [below, above] = [this.#heap[child], this.#heap[parent]];
-    if (below === undefined || above === undefined || compare(below, above) <= 0) return false;
-    this.#heap[child] = above;
-    this.#heap[parent] = below;
-    return true;
+  /** Whether the place at an index comes after another one. */
+  #isLater(at: number, key: number, sequence: number): boolean {
+    const own = this.#keys[at] ?? 0;
+    return own === key ? (this.#sequences[at] ?? 0) < sequence : own > key;
+  }
+
+  #move(from: number, to: number): void {
+    this.#put(to, this.#keys[from] ?? 0, this.#sequences[from] ?? 0);
+  }
+
+  #put(at: number, key: number, sequence: number): void {
+    this.#keys[at] = key;
+    this.#sequences[at] = sequence;
   }
 }
 
