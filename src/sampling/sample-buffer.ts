@@ -6,6 +6,7 @@ import {
   type PolicySpec,
 } from '../domain/policy-spec.ts';
 import type { Attachments } from '../protocol/frame.ts';
+import { outgoingMemory } from './outgoing-memory.ts';
 
 /** One row of a batch: what the policy was given and what it answered. The arrays are those of all rows. */
 export interface SampleRow {
@@ -58,7 +59,8 @@ export class SampleBuffer {
   #room: number;
   #length = 0;
   #bytes: Uint8Array;
-  #words: Uint16Array;
+  #halves: Uint16Array;
+  #words: Int32Array;
   #floats: Float32Array;
 
   constructor(spec: PolicySpec, layout: ActionLayout, maxSteps: number) {
@@ -68,7 +70,8 @@ export class SampleBuffer {
     layouts.set(spec, this.#layout);
     this.#room = Math.min(INITIAL_STEPS, maxSteps);
     this.#bytes = new Uint8Array(this.#room * this.#layout.stride);
-    this.#words = new Uint16Array(this.#bytes.buffer);
+    this.#halves = new Uint16Array(this.#bytes.buffer);
+    this.#words = new Int32Array(this.#bytes.buffer);
     this.#floats = new Float32Array(this.#bytes.buffer);
   }
 
@@ -80,23 +83,26 @@ export class SampleBuffer {
     if (this.#length === this.#room) this.#grow();
     const layout = this.#layout;
     const base = this.#length++ * layout.stride;
-    for (const { name, element, width, start } of layout.observations) {
-      const given = observations[name]?.subarray(row * width, (row + 1) * width);
-      if (given === undefined) continue;
-      if (element === 'u16') this.#words.set(given, (base + start) >> 1);
-      else if (element === 'f32') this.#floats.set(given, (base + start) >> 2);
-      else this.#bytes.set(given, base + start);
+    const rows = rowsOf(observations);
+    for (let i = 0; i < layout.observations.length; i++) {
+      const tensor = layout.observations[i];
+      const given = tensor === undefined ? undefined : rows.view(tensor.name, tensor.width, row);
+      if (tensor === undefined || given === undefined) continue;
+      const at = base + tensor.start;
+      if (tensor.element === 'u16') this.#halves.set(given, at >> 1);
+      else if (tensor.element === 'f32') this.#floats.set(given, at >> 2);
+      else this.#bytes.set(given, at);
     }
     const size = this.#size;
     const floats = this.#floats;
     const from = row * size;
     const to = (base + layout.logProbabilities) >> 2;
     for (let i = 0; i < size; i++) floats[to + i] = logProbabilities[from + i] ?? 0;
-    this.#words[(base + layout.action) >> 1] = action;
+    this.#halves[(base + layout.action) >> 1] = action;
     floats[(base + layout.value) >> 2] = value;
     const version = (base + layout.version) >> 1;
-    this.#words[version] = policyVersion;
-    this.#words[version + 1] = policyVersion >>> 16;
+    this.#halves[version] = policyVersion;
+    this.#halves[version + 1] = policyVersion >>> 16;
   }
 
   /** The reward of the step that was pushed last. */
@@ -111,18 +117,30 @@ export class SampleBuffer {
     const steps = this.#length;
     let total = 0;
     for (const { bytes } of places) total += bytes * steps;
-    const copy = Buffer.allocUnsafe(total);
+    let at = outgoingMemory.take(total);
+    const { buffer } = outgoingMemory.bytes;
     const parts: Record<string, Uint8Array> = {};
-    let at = 0;
-    for (const { name, start, bytes } of places) {
-      parts[name] = new Uint8Array(copy.buffer, copy.byteOffset + at, bytes * steps);
-      for (let step = 0; step < steps; step++, at += bytes) {
-        const from = step * stride + start;
-        if (bytes > FEW_BYTES) copy.set(this.#bytes.subarray(from, from + bytes), at);
-        else for (let i = 0; i < bytes; i++) copy[at + i] = this.#bytes[from + i] ?? 0;
-      }
+    for (let i = 0; i < places.length; i++) {
+      const place = places[i];
+      if (place === undefined) continue;
+      const { name, start, bytes } = place;
+      parts[name] = new Uint8Array(buffer, at, bytes * steps);
+      for (let step = 0; step < steps; step++, at += bytes) this.#copy(step * stride + start, at, bytes);
     }
     return parts;
+  }
+
+  /** Without views: each would be more garbage than it saves time for so few bytes. */
+  #copy(from: number, to: number, bytes: number): void {
+    if (((from | to | bytes) & 3) === 0) {
+      const [source, target] = [this.#words, outgoingMemory.words];
+      for (let i = 0; i < bytes; i += 4) target[(to + i) >> 2] = source[(from + i) >> 2] ?? 0;
+    } else if (bytes > FEW_BYTES) {
+      outgoingMemory.bytes.set(this.#bytes.subarray(from, from + bytes), to);
+    } else {
+      const [source, target] = [this.#bytes, outgoingMemory.bytes];
+      for (let i = 0; i < bytes; i++) target[to + i] = source[from + i] ?? 0;
+    }
   }
 
   #grow(): void {
@@ -130,13 +148,49 @@ export class SampleBuffer {
     this.#room = Math.min(2 * this.#room, this.#maxSteps);
     this.#bytes = new Uint8Array(this.#room * this.#layout.stride);
     this.#bytes.set(before);
-    this.#words = new Uint16Array(this.#bytes.buffer);
+    this.#halves = new Uint16Array(this.#bytes.buffer);
+    this.#words = new Int32Array(this.#bytes.buffer);
     this.#floats = new Float32Array(this.#bytes.buffer);
   }
 }
 
 /** To copy so few is faster one by one. */
-const FEW_BYTES = 32;
+const FEW_BYTES = 128;
+
+/** Views of the rows of a batch's arrays, each made when it is first asked for: a batch's arrays are filled again and again. */
+class RowViews {
+  readonly #arrays: ObservationArrays;
+  readonly #views = new Map<ObservationTensor['name'], (Int32Array | Float32Array)[]>();
+
+  constructor(arrays: ObservationArrays) {
+    this.#arrays = arrays;
+  }
+
+  view(name: ObservationTensor['name'], width: number, row: number): Int32Array | Float32Array | undefined {
+    const known = this.#views.get(name)?.[row];
+    return known ?? this.#make(name, width, row);
+  }
+
+  #make(name: ObservationTensor['name'], width: number, row: number): Int32Array | Float32Array | undefined {
+    const view = this.#arrays[name]?.subarray(row * width, (row + 1) * width);
+    if (view === undefined) return undefined;
+    const views = this.#views.get(name) ?? [];
+    views[row] = view;
+    this.#views.set(name, views);
+    return view;
+  }
+}
+
+const viewsOf = new WeakMap<ObservationArrays, RowViews>();
+let newest: { readonly arrays: ObservationArrays; readonly views: RowViews } | null = null;
+
+function rowsOf(arrays: ObservationArrays): RowViews {
+  if (newest?.arrays === arrays) return newest.views;
+  const views = viewsOf.get(arrays) ?? new RowViews(arrays);
+  viewsOf.set(arrays, views);
+  newest = { arrays, views };
+  return views;
+}
 
 function layOut(spec: PolicySpec, actions: number): StepLayout {
   const places: Place[] = [];
