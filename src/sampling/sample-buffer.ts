@@ -7,6 +7,7 @@ import {
 } from '../domain/policy-spec.ts';
 import type { Attachments } from '../protocol/frame.ts';
 import { outgoingMemory } from './outgoing-memory.ts';
+import { BLOCK_STEPS, type Piece, StepPool } from './step-pool.ts';
 
 /** One row of a batch: what the policy was given and what it answered. The arrays are those of all rows. */
 export interface SampleRow {
@@ -41,116 +42,141 @@ interface StepLayout {
   readonly version: number;
 }
 
-/** Steps that there is room for at first. */
-const INITIAL_STEPS = 8;
+/** Of a buffer without a step. */
+const NO_PIECE: Piece = {
+  bytes: new Uint8Array(0),
+  halves: new Uint16Array(0),
+  words: new Int32Array(0),
+  floats: new Float32Array(0),
+};
 
-const layouts = new WeakMap<PolicySpec, StepLayout>();
+/** What all slots with one policy share. */
+interface Shared {
+  readonly layout: StepLayout;
+  readonly pool: StepPool;
+}
+
+const sharedOf = new WeakMap<PolicySpec, Shared>();
 
 /**
  * The trainer's tensors of one episode, filled step by step; reused by the slot for the next episode. All of a step stands
  * together, so that a step, whose slot's memory is in no cache by then, touches few lines of it; the tensors are put together
- * at the end. Room is made as it is needed: with thousands of slots, room for the longest episode in each would be most of the
- * memory.
+ * at the end. The memory is the pool's.
  */
 export class SampleBuffer {
-  readonly #maxSteps: number;
   readonly #size: number;
   readonly #layout: StepLayout;
-  #room: number;
+  readonly #pool: StepPool;
   #length = 0;
-  #bytes: Uint8Array;
-  #halves: Uint16Array;
-  #words: Int32Array;
-  #floats: Float32Array;
+  /** The pool's blocks with the steps, one after the other; there is room for more. */
+  #blocks = new Int32Array(8);
+  /** Of the step that was pushed last: where it lies, and the byte at which it begins there. */
+  #piece: Piece = NO_PIECE;
+  #base = 0;
 
-  constructor(spec: PolicySpec, layout: ActionLayout, maxSteps: number) {
-    this.#maxSteps = maxSteps;
+  constructor(spec: PolicySpec, layout: ActionLayout) {
+    const { layout: steps, pool } = sharedOf.get(spec) ?? share(spec, layout.size);
     this.#size = layout.size;
-    this.#layout = layouts.get(spec) ?? layOut(spec, layout.size);
-    layouts.set(spec, this.#layout);
-    this.#room = Math.min(INITIAL_STEPS, maxSteps);
-    this.#bytes = new Uint8Array(this.#room * this.#layout.stride);
-    this.#halves = new Uint16Array(this.#bytes.buffer);
-    this.#words = new Int32Array(this.#bytes.buffer);
-    this.#floats = new Float32Array(this.#bytes.buffer);
+    this.#layout = steps;
+    this.#pool = pool;
   }
 
+  /** Begins anew, and gives its memory back. */
   clear(): void {
+    for (let block = 0; block * BLOCK_STEPS < this.#length; block++)
+      this.#pool.give(this.#blocks[block] ?? 0);
     this.#length = 0;
+    this.#piece = NO_PIECE;
   }
 
   push({ row, observations, logProbabilities, action, value, policyVersion }: SampleRow): void {
-    if (this.#length === this.#room) this.#grow();
+    const { halves, words, floats, bytes } = this.#next();
+    const base = this.#base;
     const layout = this.#layout;
-    const base = this.#length++ * layout.stride;
     const rows = rowsOf(observations);
     for (let i = 0; i < layout.observations.length; i++) {
       const tensor = layout.observations[i];
       const given = tensor === undefined ? undefined : rows.view(tensor.name, tensor.width, row);
       if (tensor === undefined || given === undefined) continue;
       const at = base + tensor.start;
-      if (tensor.element === 'u16') this.#halves.set(given, at >> 1);
-      else if (tensor.element === 'f32') this.#floats.set(given, at >> 2);
-      else this.#bytes.set(given, at);
+      if (tensor.element === 'u16') halves.set(given, at >> 1);
+      else if (tensor.element === 'f32') floats.set(given, at >> 2);
+      else bytes.set(given, at);
     }
     const size = this.#size;
-    const floats = this.#floats;
     const from = row * size;
     const to = (base + layout.logProbabilities) >> 2;
     for (let i = 0; i < size; i++) floats[to + i] = logProbabilities[from + i] ?? 0;
-    this.#halves[(base + layout.action) >> 1] = action;
+    halves[(base + layout.action) >> 1] = action;
     floats[(base + layout.value) >> 2] = value;
-    const version = (base + layout.version) >> 1;
-    this.#halves[version] = policyVersion;
-    this.#halves[version + 1] = policyVersion >>> 16;
+    words[(base + layout.version) >> 2] = policyVersion;
   }
 
   /** The reward of the step that was pushed last. */
   setReward(reward: number): void {
-    const { stride, reward: start } = this.#layout;
-    this.#floats[((this.#length - 1) * stride + start) >> 2] = reward;
+    this.#piece.floats[(this.#base + this.#layout.reward) >> 2] = reward;
   }
 
   /** Copies of the filled parts, ready to send: views of one piece of memory. */
   tensors(): Attachments {
-    const { stride, places } = this.#layout;
+    const { places, stride } = this.#layout;
     const steps = this.#length;
     let total = 0;
     for (const { bytes } of places) total += bytes * steps;
-    let at = outgoingMemory.take(total);
+    const start = outgoingMemory.take(total);
     const { buffer } = outgoingMemory.bytes;
+    for (let step = 0; step < steps; step++) {
+      const block = this.#blocks[Math.floor(step / BLOCK_STEPS)] ?? 0;
+      const from = this.#pool.start(block) + (step % BLOCK_STEPS) * stride;
+      let to = start;
+      const piece = this.#pool.piece(block);
+      for (let i = 0; i < places.length; i++) {
+        const place = places[i];
+        if (place === undefined) continue;
+        copyOut(piece, from + place.start, to + step * place.bytes, place.bytes);
+        to += steps * place.bytes;
+      }
+    }
     const parts: Record<string, Uint8Array> = {};
-    for (let i = 0; i < places.length; i++) {
-      const place = places[i];
-      if (place === undefined) continue;
-      const { name, start, bytes } = place;
+    let at = start;
+    for (const { name, bytes } of places) {
       parts[name] = new Uint8Array(buffer, at, bytes * steps);
-      for (let step = 0; step < steps; step++, at += bytes) this.#copy(step * stride + start, at, bytes);
+      at += bytes * steps;
     }
     return parts;
   }
 
-  /** Without views: each would be more garbage than it saves time for so few bytes. */
-  #copy(from: number, to: number, bytes: number): void {
-    if (((from | to | bytes) & 3) === 0) {
-      const [source, target] = [this.#words, outgoingMemory.words];
-      for (let i = 0; i < bytes; i += 4) target[(to + i) >> 2] = source[(from + i) >> 2] ?? 0;
-    } else if (bytes > FEW_BYTES) {
-      outgoingMemory.bytes.set(this.#bytes.subarray(from, from + bytes), to);
-    } else {
-      const [source, target] = [this.#bytes, outgoingMemory.bytes];
-      for (let i = 0; i < bytes; i++) target[to + i] = source[from + i] ?? 0;
+  /** Makes room for a step. */
+  #next(): Piece {
+    const step = this.#length++;
+    const [place, inBlock] = [Math.floor(step / BLOCK_STEPS), step % BLOCK_STEPS];
+    if (inBlock > 0) {
+      this.#base += this.#layout.stride;
+      return this.#piece;
     }
+    if (place === this.#blocks.length) {
+      const grown = new Int32Array(2 * place);
+      grown.set(this.#blocks);
+      this.#blocks = grown;
+    }
+    const block = this.#pool.take();
+    this.#blocks[place] = block;
+    this.#base = this.#pool.start(block);
+    this.#piece = this.#pool.piece(block);
+    return this.#piece;
   }
+}
 
-  #grow(): void {
-    const before = this.#bytes;
-    this.#room = Math.min(2 * this.#room, this.#maxSteps);
-    this.#bytes = new Uint8Array(this.#room * this.#layout.stride);
-    this.#bytes.set(before);
-    this.#halves = new Uint16Array(this.#bytes.buffer);
-    this.#words = new Int32Array(this.#bytes.buffer);
-    this.#floats = new Float32Array(this.#bytes.buffer);
+/** Copies from a piece into what is sent. Without views: each would be more garbage than it saves time for so few bytes. */
+function copyOut(piece: Piece, from: number, to: number, bytes: number): void {
+  if (((from | to | bytes) & 3) === 0) {
+    const [source, target] = [piece.words, outgoingMemory.words];
+    for (let i = 0; i < bytes; i += 4) target[(to + i) >> 2] = source[(from + i) >> 2] ?? 0;
+  } else if (bytes > FEW_BYTES) {
+    outgoingMemory.bytes.set(piece.bytes.subarray(from, from + bytes), to);
+  } else {
+    const [source, target] = [piece.bytes, outgoingMemory.bytes];
+    for (let i = 0; i < bytes; i++) target[to + i] = source[from + i] ?? 0;
   }
 }
 
@@ -190,6 +216,13 @@ function rowsOf(arrays: ObservationArrays): RowViews {
   viewsOf.set(arrays, views);
   newest = { arrays, views };
   return views;
+}
+
+function share(spec: PolicySpec, actions: number): Shared {
+  const layout = layOut(spec, actions);
+  const shared = { layout, pool: new StepPool(layout.stride) };
+  sharedOf.set(spec, shared);
+  return shared;
 }
 
 function layOut(spec: PolicySpec, actions: number): StepLayout {
