@@ -7,7 +7,7 @@ import {
   type Observation,
   takesArgument,
 } from '../../src/domain/space.ts';
-import { FEATURE, LineReader, MAX_NAMES } from './line-reader.ts';
+import { FEATURE, LineReader, MAX_NAMES, type ReadTask } from './line-reader.ts';
 import type { ObservationArrays } from './observation-arrays.ts';
 import { findPhrase, splitLine } from './words.ts';
 
@@ -48,8 +48,9 @@ const NO_CANDIDATES: readonly Candidate[] = [];
  */
 export interface EncodingMemory {
   generation: number;
+  task: ReadTask | null;
+  /** Those behind the task's, each in its place, and their numbers among the reader's lines. */
   readonly lines: string[];
-  /** Number of each of the lines: the task's among the reader's tasks, the others' among its lines. */
   readonly numbers: number[];
   /** The set of the newest observation, and the one before it: environments come back to the same array. */
   set: EncodedSet | null;
@@ -66,7 +67,7 @@ export function placeInSet({ numbers, end }: EncodedSet, slot: number): number {
 
 /** One that remembers nothing yet. */
 export function createEncodingMemory(): EncodingMemory {
-  return { generation: 0, lines: [], numbers: [], set: null, otherSet: null };
+  return { generation: 0, task: null, lines: [], numbers: [], set: null, otherSet: null };
 }
 
 /**
@@ -131,9 +132,8 @@ export class ObservationEncoder {
     const end = start + sentences * tokens;
     const reader = this.#reader;
     const task = this.#readTask(lines[0] ?? '', memory);
-    const taskWidth = this.#spec.taskSentences * tokens;
-    const taskEnd = start + taskWidth;
-    copyRow(reader.tasks.tokens, task * taskWidth, { out, at: start, width: taskWidth });
+    const taskEnd = start + task.tokens.length;
+    copyRow(task.tokens, 0, { out, at: start, width: task.tokens.length });
     this.#markTask(task);
     const first = this.#firstShown(lines.length);
     const oldest = end - (lines.length - first) * tokens;
@@ -151,13 +151,10 @@ export class ObservationEncoder {
     }
   }
 
-  #readTask(text: string, { lines, numbers }: EncodingMemory): number {
-    const known = lines[0] === text ? numbers[0] : undefined;
-    if (known !== undefined) return known;
-    const number = this.#reader.task(text);
-    lines[0] = text;
-    numbers[0] = number;
-    return number;
+  #readTask(text: string, memory: EncodingMemory): ReadTask {
+    memory.task ??= this.#reader.emptyTask();
+    if (memory.task.text !== text) this.#reader.task(text, memory.task);
+    return memory.task;
   }
 
   /** It may stand where it stood before, or one place further on: turns move up when the oldest goes. */
@@ -177,11 +174,9 @@ export class ObservationEncoder {
   }
 
   /** Backwards, so that the first occurrence stays. */
-  #markTask(line: number): void {
-    const { names, nameStarts } = this.#reader.tasks;
-    const start = nameStarts[line] ?? 0;
+  #markTask({ names, nameEnd }: ReadTask): void {
     const marks = this.#marks;
-    for (let i = (nameStarts[line + 1] ?? 0) - 3; i >= start; i -= 3) {
+    for (let i = nameEnd - 3; i >= 0; i -= 3) {
       const at = MARK_WIDTH * (names[i] ?? 0);
       marks[at + MARK.taskStamp] = this.#stamp;
       marks[at + MARK.taskLeft] = names[i + 1] ?? 0;
@@ -331,6 +326,7 @@ export class ObservationEncoder {
 
 function forget(memory: EncodingMemory, generation: number): void {
   memory.generation = generation;
+  memory.task = null;
   memory.lines.length = 0;
   memory.numbers.length = 0;
   memory.set = null;
