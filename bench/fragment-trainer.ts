@@ -188,7 +188,7 @@ class Lane {
     this.#tasks = tasks;
     this.#environment = definition.create({});
     this.#aggregator = createAggregator(settings.rewards);
-    this.#samples = new SampleBuffer(settings.policy, actionLayout(settings.policy), settings.fragment);
+    this.#samples = new SampleBuffer(settings.policy, actionLayout(settings.policy));
   }
 
   /** Begins an episode of a training task drawn at random. */

@@ -1,6 +1,8 @@
 import { createRandom, type RandomStream } from '../../src/domain/random.ts';
 import type { Action, ActionType, Candidate } from '../../src/domain/space.ts';
+import { recordOf } from '../../src/domain/table.ts';
 import type { Scenario } from './scenario.ts';
+import { TOOL_NAMES } from './tools.ts';
 
 /** Which part of the form the agent has before it: none, one with an empty field, or one that is filled in. */
 export type FormState = 'closed' | 'filling' | 'ready';
@@ -11,6 +13,12 @@ const LEGAL: Readonly<Record<FormState, readonly ActionType[]>> = {
   filling: ['read', 'select_tool', 'input', 'submit', 'noop'],
   ready: ['read', 'select_tool', 'confirm', 'submit', 'noop'],
 };
+
+/** The same of every episode: what lives for an episode is what collecting garbage costs. */
+const TOOL_CANDIDATES = recordOf(
+  TOOL_NAMES,
+  (text): Candidate => ({ type: 'select_tool', text, kind: 'tool' }),
+);
 
 /** What can be given to a form, in the order of the scenario. */
 function inputsOf({ files, directories, names }: Scenario): Candidate[] {
@@ -49,7 +57,7 @@ export class Offer {
     this.#random = createRandom(seed);
     const { files, tray } = scenario;
     const reads = files.map(({ name: text }): Candidate => ({ type: 'read', text, kind: 'file' }));
-    const tools = tray.map((text): Candidate => ({ type: 'select_tool', text, kind: 'tool' }));
+    const tools = tray.map((name) => TOOL_CANDIDATES[name]);
     this.#fixed = [...this.#random.shuffle(reads), ...this.#random.shuffle(tools)];
     this.#hidden = valuesIn(files);
   }

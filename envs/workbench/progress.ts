@@ -7,7 +7,7 @@ import type { ToolName } from './tools.ts';
  */
 export class Progress {
   readonly #scenario: Scenario;
-  readonly #unread: Set<string>;
+  #unread: readonly string[];
   #reads = 0;
   #jobs = 0;
   /** Milestones reached of the job that is next: the tool, then its parameters. */
@@ -15,17 +15,17 @@ export class Progress {
 
   constructor(scenario: Scenario) {
     this.#scenario = scenario;
-    this.#unread = new Set(scenario.reads);
+    this.#unread = scenario.reads;
   }
 
   /** Whether something that the task needs was never read. */
   get isUnread(): boolean {
-    return this.#unread.size > 0;
+    return this.#unread.length > 0;
   }
 
   /** Takes note of a file that was read; true at a milestone. */
   read(file: string): boolean {
-    this.#unread.delete(file);
+    if (this.#unread.includes(file)) this.#unread = this.#unread.filter((name) => name !== file);
     if (this.#scenario.reads[this.#reads] !== file) return false;
     this.#reads++;
     return true;
@@ -49,7 +49,12 @@ export class Progress {
 
   /** Plain numbers for `getState`. */
   getState(): { readonly reads: number; readonly jobs: number; readonly reached: number; unread: string[] } {
-    return { reads: this.#reads, jobs: this.#jobs, reached: this.#reached, unread: [...this.#unread] };
+    return {
+      reads: this.#reads,
+      jobs: this.#jobs,
+      reached: this.#reached,
+      unread: [...new Set(this.#unread)],
+    };
   }
 
   #matches(tool: ToolName, values: readonly string[]): boolean {

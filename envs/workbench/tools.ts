@@ -37,7 +37,7 @@ const failed = (text: string): ToolOutcome => ({ ok: false, text: `failed ${text
 function runMove(world: World, [file = '', directory = '']: readonly string[]): ToolOutcome {
   const content = world.files.get(file);
   if (content === undefined) return failed(`no file ${file}`);
-  if (!world.directories.has(directory)) return failed(`no directory ${directory}`);
+  if (!world.directories.includes(directory)) return failed(`no directory ${directory}`);
   if (content.directory === directory) return failed(`file ${file} is there already`);
   world.files.set(file, { ...content, directory });
   return done(`file ${file} into directory ${directory}`);
@@ -55,7 +55,7 @@ function runRename(world: World, [file = '', name = '']: readonly string[]): Too
 function runCopy(world: World, [file = '', directory = '', name = '']: readonly string[]): ToolOutcome {
   const content = world.files.get(file);
   if (content === undefined) return failed(`no file ${file}`);
-  if (!world.directories.has(directory)) return failed(`no directory ${directory}`);
+  if (!world.directories.includes(directory)) return failed(`no directory ${directory}`);
   if (isTaken(world, name)) return failed(`${name} is taken`);
   world.files.set(name, { ...content, directory });
   return done(`file ${file} under directory ${directory} as name ${name}`);
@@ -79,5 +79,5 @@ function putOutFile(world: World, tool: string, file: string): ToolOutcome {
 }
 
 function isTaken(world: World, name: string): boolean {
-  return world.files.has(name) || world.directories.has(name);
+  return world.files.has(name) || world.directories.includes(name);
 }

@@ -8,21 +8,19 @@ export interface World {
    * the content; its `name` stays that of the file it was made from, so that a copy of the wrong file is told apart.
    */
   readonly files: Map<string, ScenarioFile>;
-  readonly directories: ReadonlySet<string>;
+  /** So few that a list is searched faster than a set is made; no tool changes it. */
+  readonly directories: readonly string[];
   /** What tools have put out beside files, in order: `report bakel`. */
   readonly outputs: string[];
   /** Every run that did something, in order: `move bakel tovis`. */
   readonly runs: string[];
 }
 
-/** The computer as the task finds it; `directories` may be the set of another of the same scenario: no tool changes it. */
-export function createWorld(
-  scenario: Scenario,
-  directories: ReadonlySet<string> = new Set(scenario.directories),
-): World {
+/** The computer as the task finds it. */
+export function createWorld(scenario: Scenario): World {
   const files = new Map<string, ScenarioFile>();
   for (const file of scenario.files) files.set(file.name, file);
-  return { files, directories, outputs: [], runs: [] };
+  return { files, directories: scenario.directories, outputs: [], runs: [] };
 }
 
 /** Runs a tool with a value for each of its fields. A run that fails changes nothing. */
@@ -41,7 +39,7 @@ export function formatRun(job: Job): string {
 export function reachesGoal(world: World, scenario: Scenario): boolean {
   // As it was found: nothing is done.
   if (world.runs.length === 0 && scenario.jobs.length > 0) return false;
-  const goal = createWorld(scenario, world.directories);
+  const goal = createWorld(scenario);
   for (const job of scenario.jobs) runTool(goal, job);
   if (world.files.size !== goal.files.size || world.outputs.length !== goal.outputs.length) return false;
   for (const [name, wanted] of goal.files) {

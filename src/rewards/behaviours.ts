@@ -1,5 +1,5 @@
 import { BEHAVIOUR_NAMES, type Behaviour } from '../domain/failure.ts';
-import type { RewardPart, RewardRule, RewardRules } from '../domain/reward.ts';
+import type { RewardPart, RewardRules } from '../domain/reward.ts';
 import { type Action, formatAction } from '../domain/space.ts';
 import type { Components } from './aggregator.ts';
 
@@ -39,8 +39,14 @@ export function createBehaviourTracker(rules: RewardRules): BehaviourTracker {
   return new Tracker(rules);
 }
 
+/** A component that pays for behaviour up to a cap, and what it was paid in this episode. */
+interface Farmable {
+  readonly cap: number;
+  paid: number;
+  isPaid: boolean;
+}
+
 class Tracker implements BehaviourTracker {
-  readonly #rules: RewardRules;
   #steps = 0;
   #ineffective = 0;
   #switches = 0;
@@ -48,18 +54,24 @@ class Tracker implements BehaviourTracker {
   #unread = false;
   /** How often each action had no effect. */
   readonly #vain = new Map<string, number>();
-  /** What each component was paid. */
-  readonly #paid = new Map<string, number>();
+  /** By name. Made once: a map that is emptied makes another table, and lives for an episode. */
+  readonly #farmable = new Map<string, Farmable>();
 
   constructor(rules: RewardRules) {
-    this.#rules = rules;
+    for (const [name, { cap, weight }] of Object.entries(rules)) {
+      if (cap !== null && weight > 0) this.#farmable.set(name, { cap, paid: 0, isPaid: false });
+    }
   }
 
   observe({ action, effective, parts }: TracedStep, penalties: Components): void {
     this.#steps++;
     if ('tool_switch' in penalties) this.#switches++;
     for (const part of parts) {
-      this.#paid.set(part.name, (this.#paid.get(part.name) ?? 0) + part.paid);
+      const farmable = this.#farmable.get(part.name);
+      if (farmable !== undefined) {
+        farmable.paid += part.paid;
+        farmable.isPaid = true;
+      }
       if (part.name === 'unread_submit' && part.raw > 0) this.#unread = true;
     }
     if (effective) return;
@@ -88,15 +100,15 @@ class Tracker implements BehaviourTracker {
     this.#looped = false;
     this.#unread = false;
     if (this.#vain.size > 0) this.#vain.clear();
-    if (this.#paid.size > 0) this.#paid.clear();
+    for (const farmable of this.#farmable.values()) {
+      farmable.paid = 0;
+      farmable.isPaid = false;
+    }
   }
 
   #hasFarmed(): boolean {
-    for (const [name, total] of this.#paid) {
-      const rule: RewardRule | undefined = this.#rules[name];
-      if (rule !== undefined && rule.cap !== null && rule.weight > 0 && total >= rule.cap - EPSILON)
-        return true;
-    }
+    for (const { cap, paid, isPaid } of this.#farmable.values())
+      if (isPaid && paid >= cap - EPSILON) return true;
     return false;
   }
 }

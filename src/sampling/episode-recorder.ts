@@ -3,6 +3,8 @@ import type { Action, Candidate, Observation } from '../domain/space.ts';
 import type { ToolUse } from '../domain/tool.ts';
 import type { Payment } from '../rewards/aggregator.ts';
 import { JsonBytes } from './json-bytes.ts';
+import { LineIndex } from './line-index.ts';
+import { outgoingMemory } from './outgoing-memory.ts';
 
 /** What the policy said of a step. */
 export interface Decision {
@@ -41,10 +43,9 @@ const ends: number[] = [];
  * collector spends its time on.
  */
 export class EpisodeRecorder {
-  #lines: string[] = [];
-  readonly #lineIndex = new Map<string, number>();
+  readonly #lines = new LineIndex();
   #candidateSets: (readonly Candidate[])[] = [];
-  /** Lines of the newest observation, and their indices: most of the next one's are the same. May be longer. */
+  /** Lines of the newest observation, and their indices, -1 for none: most of the next one's are the same. May be longer. */
   readonly #newest: string[] = [];
   readonly #newestIndices: number[] = [];
   /** `,` and the JSON of each step, one after the other. */
@@ -52,11 +53,10 @@ export class EpisodeRecorder {
   #length = 0;
 
   clear(): void {
-    this.#lines = [];
-    this.#lineIndex.clear();
+    this.#lines.clear();
     this.#candidateSets = [];
-    this.#newest.length = 0;
-    this.#newestIndices.length = 0;
+    // Not emptied: an array that is gives its memory back.
+    this.#newestIndices.fill(-1);
     this.#steps.clear(KEPT_BYTES);
     this.#length = 0;
   }
@@ -112,20 +112,23 @@ export class EpisodeRecorder {
     tail.ascii('}');
     head.clear(KEPT_BYTES);
     head.ascii('{"lines":[');
-    for (let i = 0; i < this.#lines.length; i++) {
+    for (let i = 0; i < this.#lines.count; i++) {
       if (i > 0) head.ascii(',');
-      head.string(this.#lines[i] ?? '');
+      head.string(this.#lines.line(i));
     }
     head.ascii('],"candidateSets":[');
     writeSets(this.#candidateSets, head);
     head.ascii('],"steps":[');
     // Without the comma before the first.
     const steps = this.#steps.view().subarray(Math.min(1, this.#steps.length));
-    const body = Buffer.allocUnsafe(head.length + steps.byteLength + tail.length);
-    body.set(head.view());
-    body.set(steps, head.length);
-    body.set(tail.view(), head.length + steps.byteLength);
-    return body;
+    const length = head.length + steps.byteLength + tail.length;
+    // Its tensors come next.
+    const at = outgoingMemory.takeBefore(length);
+    const { bytes } = outgoingMemory;
+    bytes.set(head.view(), at);
+    bytes.set(steps, at + head.length);
+    bytes.set(tail.view(), at + head.length + steps.byteLength);
+    return new Uint8Array(bytes.buffer, at, length);
   }
 
   /** Writes `0,1,5`. */
@@ -134,21 +137,16 @@ export class EpisodeRecorder {
     for (let i = 0; i < lines.length; i++) {
       const line = lines[i] ?? '';
       // Where it stood before, or one place further on: turns move up when the oldest goes.
-      if (line !== newest[i]) {
-        known[i] = (line === newest[i + 1] ? known[i + 1] : undefined) ?? this.#indexOf(line);
+      let index = line === newest[i] ? (known[i] ?? -1) : -1;
+      if (index < 0) {
+        index = line === newest[i + 1] ? (known[i + 1] ?? -1) : -1;
+        if (index < 0) index = this.#lines.indexOf(line);
         newest[i] = line;
+        known[i] = index;
       }
       if (i > 0) out.ascii(',');
-      out.integer(known[i] ?? 0);
+      out.integer(index);
     }
-  }
-
-  #indexOf(line: string): number {
-    const known = this.#lineIndex.get(line);
-    if (known !== undefined) return known;
-    const index = this.#lines.push(line) - 1;
-    this.#lineIndex.set(line, index);
-    return index;
   }
 
   /** Environments hand out the same array while nothing changes, so only the newest set needs a look. */

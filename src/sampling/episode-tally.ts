@@ -22,7 +22,8 @@ export class EpisodeTally {
     this.#resetMs = 0;
     this.#calls = 0;
     this.#failed = 0;
-    this.#byName.clear();
+    // Emptying a map makes another table.
+    if (this.#byName.size > 0) this.#byName.clear();
     this.#began = performance.now();
   }
 

@@ -1,7 +1,7 @@
 import { encodeSight } from '../../trainer/policy/encode.ts';
 import type { Policy } from '../../trainer/policy/inference.ts';
 import { createObservationArrays, type ObservationArrays } from '../../trainer/policy/observation-arrays.ts';
-import { actionEntropy, chooseAction } from '../../trainer/policy/sample-action.ts';
+import { ActionChoice } from '../../trainer/policy/sample-action.ts';
 import { flatAction } from '../../trainer/policy/tokenizer.ts';
 import { errorText } from '../domain/error.ts';
 import type { ActionLayout, PolicySpec } from '../domain/policy-spec.ts';
@@ -33,6 +33,7 @@ export class InferenceBatch {
   readonly #arrays: ObservationArrays;
   /** [capacity, A] */
   readonly #mask: Int32Array | Float32Array;
+  readonly #choice: ActionChoice;
   /** Of each row, the number of its slot. */
   readonly #readers: Int32Array;
 
@@ -43,6 +44,7 @@ export class InferenceBatch {
     this.#layout = layout;
     this.#arrays = createObservationArrays(spec, capacity);
     this.#readers = new Int32Array(capacity);
+    this.#choice = new ActionChoice(layout.size);
     this.#mask = this.#arrays.mask ?? new Float32Array(capacity * layout.size);
   }
 
@@ -98,26 +100,26 @@ export class InferenceBatch {
   }
 
   #act(slot: Slot, answer: Answer): void {
-    const { row, value, policyVersion } = answer;
-    const { size } = this.#layout;
-    const [start, end] = [row * size, (row + 1) * size];
-    const logProbabilities = answer.logProbabilities.subarray(start, end);
-    const mask = this.#mask.subarray(start, end);
-    const index = chooseAction(logProbabilities, mask, slot.mode, slot.random);
-    const probability = Math.exp(logProbabilities[index] ?? 0);
+    const { row, logProbabilities, value, policyVersion } = answer;
+    const choice = this.#choice;
+    choice.read({ logProbabilities, mask: this.#mask, at: row * this.#layout.size });
+    const chosen = choice.choose(slot.mode, slot.random);
+    const index = choice.index(chosen);
+    const probability = choice.probability(chosen);
+    const { observation, memory } = slot;
     slot.act(
       {
-        action: flatAction(this.#layout, slot.observation, index),
+        action: flatAction(this.#layout, observation, index, memory),
         probability,
         value,
-        entropy: actionEntropy(logProbabilities, mask),
+        entropy: choice.entropy(),
         policyVersion,
-        likeliest: this.#likeliest?.find(probability, logProbabilities, mask, slot.observation),
+        likeliest: this.#likeliest?.find(probability, choice, observation, memory),
       },
       {
         row,
         observations: this.#arrays,
-        logProbabilities: answer.logProbabilities,
+        logProbabilities,
         action: index,
         value,
         policyVersion,

@@ -6,6 +6,8 @@ import {
   type PolicySpec,
 } from '../domain/policy-spec.ts';
 import type { Attachments } from '../protocol/frame.ts';
+import { outgoingMemory } from './outgoing-memory.ts';
+import { BLOCK_STEPS, type Piece, StepPool } from './step-pool.ts';
 
 /** One row of a batch: what the policy was given and what it answered. The arrays are those of all rows. */
 export interface SampleRow {
@@ -40,103 +42,188 @@ interface StepLayout {
   readonly version: number;
 }
 
-/** Steps that there is room for at first. */
-const INITIAL_STEPS = 8;
+/** Of a buffer without a step. */
+const NO_PIECE: Piece = {
+  bytes: new Uint8Array(0),
+  halves: new Uint16Array(0),
+  words: new Int32Array(0),
+  floats: new Float32Array(0),
+};
 
-const layouts = new WeakMap<PolicySpec, StepLayout>();
+/** What all slots with one policy share. */
+interface Shared {
+  readonly layout: StepLayout;
+  readonly pool: StepPool;
+}
+
+const sharedOf = new WeakMap<PolicySpec, Shared>();
 
 /**
  * The trainer's tensors of one episode, filled step by step; reused by the slot for the next episode. All of a step stands
  * together, so that a step, whose slot's memory is in no cache by then, touches few lines of it; the tensors are put together
- * at the end. Room is made as it is needed: with thousands of slots, room for the longest episode in each would be most of the
- * memory.
+ * at the end. The memory is the pool's.
  */
 export class SampleBuffer {
-  readonly #maxSteps: number;
   readonly #size: number;
   readonly #layout: StepLayout;
-  #room: number;
+  readonly #pool: StepPool;
   #length = 0;
-  #bytes: Uint8Array;
-  #words: Uint16Array;
-  #floats: Float32Array;
+  /** The pool's blocks with the steps, one after the other; there is room for more. */
+  #blocks = new Int32Array(8);
+  /** Of the step that was pushed last: where it lies, and the byte at which it begins there. */
+  #piece: Piece = NO_PIECE;
+  #base = 0;
 
-  constructor(spec: PolicySpec, layout: ActionLayout, maxSteps: number) {
-    this.#maxSteps = maxSteps;
+  constructor(spec: PolicySpec, layout: ActionLayout) {
+    const { layout: steps, pool } = sharedOf.get(spec) ?? share(spec, layout.size);
     this.#size = layout.size;
-    this.#layout = layouts.get(spec) ?? layOut(spec, layout.size);
-    layouts.set(spec, this.#layout);
-    this.#room = Math.min(INITIAL_STEPS, maxSteps);
-    this.#bytes = new Uint8Array(this.#room * this.#layout.stride);
-    this.#words = new Uint16Array(this.#bytes.buffer);
-    this.#floats = new Float32Array(this.#bytes.buffer);
+    this.#layout = steps;
+    this.#pool = pool;
   }
 
+  /** Begins anew, and gives its memory back. */
   clear(): void {
+    for (let block = 0; block * BLOCK_STEPS < this.#length; block++)
+      this.#pool.give(this.#blocks[block] ?? 0);
     this.#length = 0;
+    this.#piece = NO_PIECE;
   }
 
   push({ row, observations, logProbabilities, action, value, policyVersion }: SampleRow): void {
-    if (this.#length === this.#room) this.#grow();
+    const { halves, words, floats, bytes } = this.#next();
+    const base = this.#base;
     const layout = this.#layout;
-    const base = this.#length++ * layout.stride;
-    for (const { name, element, width, start } of layout.observations) {
-      const given = observations[name]?.subarray(row * width, (row + 1) * width);
-      if (given === undefined) continue;
-      if (element === 'u16') this.#words.set(given, (base + start) >> 1);
-      else if (element === 'f32') this.#floats.set(given, (base + start) >> 2);
-      else this.#bytes.set(given, base + start);
+    const rows = rowsOf(observations);
+    for (let i = 0; i < layout.observations.length; i++) {
+      const tensor = layout.observations[i];
+      const given = tensor === undefined ? undefined : rows.view(tensor.name, tensor.width, row);
+      if (tensor === undefined || given === undefined) continue;
+      const at = base + tensor.start;
+      if (tensor.element === 'u16') halves.set(given, at >> 1);
+      else if (tensor.element === 'f32') floats.set(given, at >> 2);
+      else bytes.set(given, at);
     }
     const size = this.#size;
-    const floats = this.#floats;
     const from = row * size;
     const to = (base + layout.logProbabilities) >> 2;
     for (let i = 0; i < size; i++) floats[to + i] = logProbabilities[from + i] ?? 0;
-    this.#words[(base + layout.action) >> 1] = action;
+    halves[(base + layout.action) >> 1] = action;
     floats[(base + layout.value) >> 2] = value;
-    const version = (base + layout.version) >> 1;
-    this.#words[version] = policyVersion;
-    this.#words[version + 1] = policyVersion >>> 16;
+    words[(base + layout.version) >> 2] = policyVersion;
   }
 
   /** The reward of the step that was pushed last. */
   setReward(reward: number): void {
-    const { stride, reward: start } = this.#layout;
-    this.#floats[((this.#length - 1) * stride + start) >> 2] = reward;
+    this.#piece.floats[(this.#base + this.#layout.reward) >> 2] = reward;
   }
 
   /** Copies of the filled parts, ready to send: views of one piece of memory. */
   tensors(): Attachments {
-    const { stride, places } = this.#layout;
+    const { places, stride } = this.#layout;
     const steps = this.#length;
     let total = 0;
     for (const { bytes } of places) total += bytes * steps;
-    const copy = Buffer.allocUnsafe(total);
-    const parts: Record<string, Uint8Array> = {};
-    let at = 0;
-    for (const { name, start, bytes } of places) {
-      parts[name] = new Uint8Array(copy.buffer, copy.byteOffset + at, bytes * steps);
-      for (let step = 0; step < steps; step++, at += bytes) {
-        const from = step * stride + start;
-        if (bytes > FEW_BYTES) copy.set(this.#bytes.subarray(from, from + bytes), at);
-        else for (let i = 0; i < bytes; i++) copy[at + i] = this.#bytes[from + i] ?? 0;
+    const start = outgoingMemory.take(total);
+    const { buffer } = outgoingMemory.bytes;
+    for (let step = 0; step < steps; step++) {
+      const block = this.#blocks[Math.floor(step / BLOCK_STEPS)] ?? 0;
+      const from = this.#pool.start(block) + (step % BLOCK_STEPS) * stride;
+      let to = start;
+      const piece = this.#pool.piece(block);
+      for (let i = 0; i < places.length; i++) {
+        const place = places[i];
+        if (place === undefined) continue;
+        copyOut(piece, from + place.start, to + step * place.bytes, place.bytes);
+        to += steps * place.bytes;
       }
+    }
+    const parts: Record<string, Uint8Array> = {};
+    let at = start;
+    for (const { name, bytes } of places) {
+      parts[name] = new Uint8Array(buffer, at, bytes * steps);
+      at += bytes * steps;
     }
     return parts;
   }
 
-  #grow(): void {
-    const before = this.#bytes;
-    this.#room = Math.min(2 * this.#room, this.#maxSteps);
-    this.#bytes = new Uint8Array(this.#room * this.#layout.stride);
-    this.#bytes.set(before);
-    this.#words = new Uint16Array(this.#bytes.buffer);
-    this.#floats = new Float32Array(this.#bytes.buffer);
+  /** Makes room for a step. */
+  #next(): Piece {
+    const step = this.#length++;
+    const [place, inBlock] = [Math.floor(step / BLOCK_STEPS), step % BLOCK_STEPS];
+    if (inBlock > 0) {
+      this.#base += this.#layout.stride;
+      return this.#piece;
+    }
+    if (place === this.#blocks.length) {
+      const grown = new Int32Array(2 * place);
+      grown.set(this.#blocks);
+      this.#blocks = grown;
+    }
+    const block = this.#pool.take();
+    this.#blocks[place] = block;
+    this.#base = this.#pool.start(block);
+    this.#piece = this.#pool.piece(block);
+    return this.#piece;
+  }
+}
+
+/** Copies from a piece into what is sent. Without views: each would be more garbage than it saves time for so few bytes. */
+function copyOut(piece: Piece, from: number, to: number, bytes: number): void {
+  if (((from | to | bytes) & 3) === 0) {
+    const [source, target] = [piece.words, outgoingMemory.words];
+    for (let i = 0; i < bytes; i += 4) target[(to + i) >> 2] = source[(from + i) >> 2] ?? 0;
+  } else if (bytes > FEW_BYTES) {
+    outgoingMemory.bytes.set(piece.bytes.subarray(from, from + bytes), to);
+  } else {
+    const [source, target] = [piece.bytes, outgoingMemory.bytes];
+    for (let i = 0; i < bytes; i++) target[to + i] = source[from + i] ?? 0;
   }
 }
 
 /** To copy so few is faster one by one. */
-const FEW_BYTES = 32;
+const FEW_BYTES = 128;
+
+/** Views of the rows of a batch's arrays, each made when it is first asked for: a batch's arrays are filled again and again. */
+class RowViews {
+  readonly #arrays: ObservationArrays;
+  readonly #views = new Map<ObservationTensor['name'], (Int32Array | Float32Array)[]>();
+
+  constructor(arrays: ObservationArrays) {
+    this.#arrays = arrays;
+  }
+
+  view(name: ObservationTensor['name'], width: number, row: number): Int32Array | Float32Array | undefined {
+    const known = this.#views.get(name)?.[row];
+    return known ?? this.#make(name, width, row);
+  }
+
+  #make(name: ObservationTensor['name'], width: number, row: number): Int32Array | Float32Array | undefined {
+    const view = this.#arrays[name]?.subarray(row * width, (row + 1) * width);
+    if (view === undefined) return undefined;
+    const views = this.#views.get(name) ?? [];
+    views[row] = view;
+    this.#views.set(name, views);
+    return view;
+  }
+}
+
+const viewsOf = new WeakMap<ObservationArrays, RowViews>();
+let newest: { readonly arrays: ObservationArrays; readonly views: RowViews } | null = null;
+
+function rowsOf(arrays: ObservationArrays): RowViews {
+  if (newest?.arrays === arrays) return newest.views;
+  const views = viewsOf.get(arrays) ?? new RowViews(arrays);
+  viewsOf.set(arrays, views);
+  newest = { arrays, views };
+  return views;
+}
+
+function share(spec: PolicySpec, actions: number): Shared {
+  const layout = layOut(spec, actions);
+  const shared = { layout, pool: new StepPool(layout.stride) };
+  sharedOf.set(spec, shared);
+  return shared;
+}
 
 function layOut(spec: PolicySpec, actions: number): StepLayout {
   const places: Place[] = [];

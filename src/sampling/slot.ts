@@ -96,7 +96,7 @@ export class Slot {
     this.#index = index;
     this.#aggregator = createAggregator(context.settings.rewards);
     this.#behaviours = createBehaviourTracker(context.settings.rewards);
-    this.#samples = new SampleBuffer(context.settings.policy, context.layout, context.settings.maxSteps);
+    this.#samples = new SampleBuffer(context.settings.policy, context.layout);
     this.#env = this.#build();
   }
 
@@ -156,7 +156,6 @@ export class Slot {
     this.#policyVersion = 0;
     this.#recorder.clear();
     this.#tally.begin();
-    this.#samples.clear();
     this.#aggregator.reset();
     this.#penalties.reset();
     this.#behaviours.reset();
@@ -481,6 +480,7 @@ export class Slot {
     };
     const body = this.#recorder.encode(this.#observation, this.#resetCalls);
     const tensors = trainable ? this.#samples.tensors() : null;
+    this.#samples.clear();
     this.#state = 'free';
     this.#assignment = null;
     this.#task = null;

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { actionLayout, policySpecSchema } from '../../src/domain/policy-spec.ts';
 import { ACTION_TYPES, type Observation } from '../../src/domain/space.ts';
 import { Likeliest } from '../../src/sampling/likeliest.ts';
+import { ActionChoice } from '../../trainer/policy/sample-action.ts';
 import { flatAction } from '../../trainer/policy/tokenizer.ts';
 
 const layout = actionLayout(policySpecSchema.parse({ argumentSlots: { read: 2, select_tool: 3, input: 2 } }));
@@ -21,6 +22,12 @@ const observation: Observation = {
 const OFFERED = [0, 2, 3, 5, 6, ...Object.values(layout.bare)];
 const mask = Float32Array.from({ length: layout.size }, (_, index) => Number(OFFERED.includes(index)));
 
+function legal(logProbabilities: Float32Array): ActionChoice {
+  const choice = new ActionChoice(layout.size);
+  choice.read({ logProbabilities, mask, at: 0 });
+  return choice;
+}
+
 /** What the record means by `which`. */
 function named(which: number): unknown {
   if (which < 0) return { type: ACTION_TYPES[-1 - which], argument: null };
@@ -36,7 +43,7 @@ test('the likeliest legal actions are found, in order, and named by their place 
   fc.assert(
     fc.property(values, fc.integer({ min: 1, max: 10 }), (numbers, most) => {
       const logProbabilities = Float32Array.from(numbers);
-      const flat = new Likeliest(most, layout).find(0.5, logProbabilities, mask, observation) ?? [];
+      const flat = new Likeliest(most, layout).find(0.5, legal(logProbabilities), observation) ?? [];
       const expected = OFFERED.toSorted(
         (a, b) => (logProbabilities[b] ?? 0) - (logProbabilities[a] ?? 0) || a - b,
       ).slice(0, most);
@@ -52,6 +59,6 @@ test('the likeliest legal actions are found, in order, and named by their place 
 
 test('none where none are wanted, or the action taken was all but certain', () => {
   const even = new Float32Array(layout.size).fill(-1);
-  expect(new Likeliest(0, layout).find(0.5, even, mask, observation)).toBeUndefined();
-  expect(new Likeliest(3, layout).find(0.9991, even, mask, observation)).toBeUndefined();
+  expect(new Likeliest(0, layout).find(0.5, legal(even), observation)).toBeUndefined();
+  expect(new Likeliest(3, layout).find(0.9991, legal(even), observation)).toBeUndefined();
 });

@@ -65,7 +65,7 @@ function expected(spec: PolicySpec, layout: ActionLayout, steps: readonly Sample
 describe.each(POLICIES.map((spec) => [spec.kind, spec] as const))('samples of a policy of %s', (_, spec) => {
   it('are the tensors of the steps since the last clearing, whatever was there before', () => {
     const layout = actionLayout(spec);
-    const buffer = new SampleBuffer(spec, layout, MAX_STEPS);
+    const buffer = new SampleBuffer(spec, layout);
     fc.assert(
       fc.property(fc.integer({ min: 1, max: MAX_STEPS }), fc.nat(100), (length, first) => {
         const steps = Array.from({ length }, (__, n) => rowOf(spec, layout, first + n));
@@ -77,6 +77,33 @@ describe.each(POLICIES.map((spec) => [spec.kind, spec] as const))('samples of a 
         expect(buffer.tensors()).toEqual(expected(spec, layout, steps));
       }),
       { numRuns: 12 },
+    );
+  });
+
+  it('are those of their own slot, whoever takes and gives back memory beside it', () => {
+    const layout = actionLayout(spec);
+    const slots = Array.from({ length: 5 }, () => ({
+      buffer: new SampleBuffer(spec, layout),
+      steps: [] as SampleRow[],
+    }));
+    const turns = fc.array(fc.record({ slot: fc.nat(4), ends: fc.nat(5) }), {
+      minLength: 40,
+      maxLength: 120,
+    });
+    fc.assert(
+      fc.property(turns, (taken) => {
+        for (const [n, { slot, ends }] of taken.entries()) {
+          const { buffer, steps } = slots[slot]!;
+          steps.push(rowOf(spec, layout, n));
+          buffer.push(steps.at(-1)!);
+          buffer.setReward((steps.length - 1) / 9);
+          if (ends > 0) continue;
+          expect(buffer.tensors()).toEqual(expected(spec, layout, steps));
+          buffer.clear();
+          steps.length = 0;
+        }
+      }),
+      { numRuns: 4 },
     );
   });
 });

@@ -20,6 +20,9 @@ export const MAX_NAMES = 131_072;
 /** Lines after which all are forgotten. */
 const MOST_LINES = 65_536;
 
+/** Names that there is room for in a task at first. */
+const FEW_NAMES = 32;
+
 /** Texts of candidates remembered in each of the two generations of a cache. */
 const CACHED_TEXTS = 16_384;
 
@@ -36,15 +39,26 @@ interface EncodedText {
 }
 
 /**
+ * What a task line was read into. Whoever encodes keeps one for each slot: training tasks are so many that a table of them would
+ * be looked through in vain.
+ */
+export interface ReadTask {
+  /** Null: nothing was read. */
+  text: string | null;
+  readonly tokens: Uint16Array;
+  /** Three numbers for each name; there is room for more. */
+  names: Int32Array;
+  nameEnd: number;
+}
+
+/**
  * Reads lines into tokens and numbered names, and remembers those it read. Names are numbered densely from 0; when the
  * numbers run out, everything is forgotten and `generation` counts up.
  */
 export class LineReader {
   readonly #spec: TextPolicySpec;
   readonly #names = new Map<string, number>();
-  /** Task lines read: their tokens fill the first sentences, their names have the left words' tokens as task features. */
-  readonly tasks: LineTable;
-  /** Other lines read: their tokens fill one sentence. */
+  /** Lines read, but for those of tasks: their tokens fill one sentence. */
   readonly lines: LineTable;
   readonly #texts = new RecentMap<EncodedText>(CACHED_TEXTS);
   readonly #kinds = new RecentMap<number>(CACHED_TEXTS);
@@ -60,7 +74,6 @@ export class LineReader {
 
   constructor(spec: TextPolicySpec) {
     this.#spec = spec;
-    this.tasks = new LineTable(spec.taskSentences * spec.tokens);
     this.lines = new LineTable(spec.tokens);
     this.#readTokens = new Uint16Array(spec.taskSentences * spec.tokens);
     this.absent = Array.from({ length: CANDIDATE_TOKENS }, (_, feature) =>
@@ -75,25 +88,40 @@ export class LineReader {
 
   /** To be called between observations: starts again when half of the names' numbers are used, or enough lines kept. */
   makeRoom(): void {
-    const isFull = this.lines.size >= MOST_LINES || this.tasks.size >= MOST_LINES;
-    if (this.#names.size < MAX_NAMES / 2 && !isFull) return;
+    if (this.#names.size < MAX_NAMES / 2 && this.lines.size < MOST_LINES) return;
     this.#generation++;
     this.#names.clear();
-    this.tasks.clear();
     this.lines.clear();
     this.#texts.clear();
     this.#kinds.clear();
   }
 
-  /** Number of a task line among `tasks`. */
-  task(text: string): number {
-    const { taskSentences, tokens } = this.#spec;
-    return this.tasks.find(text) ?? this.#read(text, this.tasks, taskSentences * tokens, FEATURE.taskLeft1);
+  /** A task that nothing was read into yet. */
+  emptyTask(): ReadTask {
+    const tokens = new Uint16Array(this.#readTokens.length);
+    return { text: null, tokens, names: new Int32Array(3 * FEW_NAMES), nameEnd: 0 };
+  }
+
+  /** Reads a task line: its tokens fill the first sentences, its names have the left words' tokens as task features. */
+  task(text: string, into: ReadTask): void {
+    const nameEnd = this.#read(text, into.tokens.length, FEATURE.taskLeft1);
+    if (nameEnd > into.names.length) into.names = new Int32Array(2 * nameEnd);
+    for (let i = 0; i < into.tokens.length; i++) into.tokens[i] = this.#readTokens[i] ?? 0;
+    for (let i = 0; i < nameEnd; i++) into.names[i] = this.#readNames[i] ?? 0;
+    into.nameEnd = nameEnd;
+    into.text = text;
   }
 
   /** Number of any other line among `lines`. */
   late(text: string): number {
-    return this.lines.find(text) ?? this.#read(text, this.lines, this.#spec.tokens, FEATURE.lateLeft1);
+    const known = this.lines.find(text);
+    if (known !== undefined) return known;
+    const { tokens } = this.#spec;
+    const nameEnd = this.#read(text, tokens, FEATURE.lateLeft1);
+    return this.lines.add(text, {
+      tokens: this.#readTokens.subarray(0, tokens),
+      names: this.#readNames.subarray(0, nameEnd),
+    });
   }
 
   candidateText(text: string): EncodedText {
@@ -133,8 +161,8 @@ export class LineReader {
     return this.featureToken(feature, index < 0 ? LINE_START : (words[index] ?? LINE_START));
   }
 
-  /** Reads a line that is not in its table yet; returns its number. */
-  #read(text: string, table: LineTable, length: number, leftFeature: number): number {
+  /** Reads a line into `#readTokens`, so many, and `#readNames`; returns how many numbers its names are. */
+  #read(text: string, length: number, leftFeature: number): number {
     const lower = text.toLowerCase();
     const scanner = this.#scanner;
     scanner.scan(lower);
@@ -149,6 +177,6 @@ export class LineReader {
       names[3 * name + 1] = this.leftToken(leftFeature, words, before - 1);
       names[3 * name + 2] = this.leftToken(leftFeature + 1, words, before - 2);
     }
-    return table.add(text, { tokens: tokens.subarray(0, length), names: names.subarray(0, 3 * nameCount) });
+    return 3 * nameCount;
   }
 }

@@ -7,7 +7,7 @@ import {
   type Observation,
   takesArgument,
 } from '../../src/domain/space.ts';
-import { FEATURE, LineReader, MAX_NAMES } from './line-reader.ts';
+import { FEATURE, LineReader, MAX_NAMES, type ReadTask } from './line-reader.ts';
 import type { ObservationArrays } from './observation-arrays.ts';
 import { findPhrase, splitLine } from './words.ts';
 
@@ -28,11 +28,18 @@ type Rows = Int32Array | Float32Array;
 const SET = { slot: 0, text: 1, kind: 2, name: 3, type: 4 } as const;
 const SET_WIDTH = 5;
 
-/** A set of candidates, as far as that depends on nothing else: SET_WIDTH numbers for each, one after the other. */
+/**
+ * A set of candidates, as far as that depends on nothing else: SET_WIDTH numbers for each, one after the other, `end` in all. A
+ * slot writes its sets into the same two again and again: what lives for an episode is what collecting garbage costs.
+ */
 interface EncodedSet {
-  readonly candidates: readonly Candidate[];
-  readonly numbers: readonly number[];
+  candidates: readonly Candidate[];
+  readonly numbers: Int32Array;
+  end: number;
 }
+
+/** No environment's. */
+const NO_CANDIDATES: readonly Candidate[] = [];
 
 /**
  * What was read of the newest observation of a slot. Most lines of the next one are the same, so that whoever encodes many
@@ -41,17 +48,26 @@ interface EncodedSet {
  */
 export interface EncodingMemory {
   generation: number;
+  task: ReadTask | null;
+  /** Those behind the task's, each in its place, and their numbers among the reader's lines. */
   readonly lines: string[];
-  /** Number of each of the lines: the task's among the reader's tasks, the others' among its lines. */
   readonly numbers: number[];
   /** The set of the newest observation, and the one before it: environments come back to the same array. */
   set: EncodedSet | null;
   otherSet: EncodedSet | null;
 }
 
+/** Place in a set of the candidate in an argument slot; -1 where there is none. */
+export function placeInSet({ numbers, end }: EncodedSet, slot: number): number {
+  for (let at = SET.slot; at < end; at += SET_WIDTH) {
+    if (numbers[at] === slot) return (at - SET.slot) / SET_WIDTH;
+  }
+  return -1;
+}
+
 /** One that remembers nothing yet. */
 export function createEncodingMemory(): EncodingMemory {
-  return { generation: 0, lines: [], numbers: [], set: null, otherSet: null };
+  return { generation: 0, task: null, lines: [], numbers: [], set: null, otherSet: null };
 }
 
 /**
@@ -70,6 +86,8 @@ export class ObservationEncoder {
   #stamp = 0;
   /** 1 for each argument type that the observation allows. */
   readonly #legal = new Uint8Array(ARGUMENT_TYPES.length);
+  /** Candidates of each argument type in the set that is read. */
+  readonly #used = new Int32Array(ARGUMENT_TYPES.length);
   /** For those who bring none. */
   readonly #memory = createEncodingMemory();
 
@@ -114,9 +132,8 @@ export class ObservationEncoder {
     const end = start + sentences * tokens;
     const reader = this.#reader;
     const task = this.#readTask(lines[0] ?? '', memory);
-    const taskWidth = this.#spec.taskSentences * tokens;
-    const taskEnd = start + taskWidth;
-    copyRow(reader.tasks.tokens, task * taskWidth, { out, at: start, width: taskWidth });
+    const taskEnd = start + task.tokens.length;
+    copyRow(task.tokens, 0, { out, at: start, width: task.tokens.length });
     this.#markTask(task);
     const first = this.#firstShown(lines.length);
     const oldest = end - (lines.length - first) * tokens;
@@ -134,13 +151,10 @@ export class ObservationEncoder {
     }
   }
 
-  #readTask(text: string, { lines, numbers }: EncodingMemory): number {
-    const known = lines[0] === text ? numbers[0] : undefined;
-    if (known !== undefined) return known;
-    const number = this.#reader.task(text);
-    lines[0] = text;
-    numbers[0] = number;
-    return number;
+  #readTask(text: string, memory: EncodingMemory): ReadTask {
+    memory.task ??= this.#reader.emptyTask();
+    if (memory.task.text !== text) this.#reader.task(text, memory.task);
+    return memory.task;
   }
 
   /** It may stand where it stood before, or one place further on: turns move up when the oldest goes. */
@@ -160,11 +174,9 @@ export class ObservationEncoder {
   }
 
   /** Backwards, so that the first occurrence stays. */
-  #markTask(line: number): void {
-    const { names, nameStarts } = this.#reader.tasks;
-    const start = nameStarts[line] ?? 0;
+  #markTask({ names, nameEnd }: ReadTask): void {
     const marks = this.#marks;
-    for (let i = (nameStarts[line + 1] ?? 0) - 3; i >= start; i -= 3) {
+    for (let i = nameEnd - 3; i >= 0; i -= 3) {
       const at = MARK_WIDTH * (names[i] ?? 0);
       marks[at + MARK.taskStamp] = this.#stamp;
       marks[at + MARK.taskLeft] = names[i + 1] ?? 0;
@@ -188,8 +200,8 @@ export class ObservationEncoder {
   #encodeCandidates(set: EncodedSet, lines: readonly string[], out: Rows, row: number): void {
     const start = row * this.#layout.slots * CANDIDATE_TOKENS;
     out.fill(0, start, start + this.#layout.slots * CANDIDATE_TOKENS);
-    const { numbers, candidates } = set;
-    for (let i = 0; i < numbers.length; i += SET_WIDTH) {
+    const { numbers, candidates, end } = set;
+    for (let i = 0; i < end; i += SET_WIDTH) {
       const at = start + (numbers[i + SET.slot] ?? 0) * CANDIDATE_TOKENS;
       out[at + FEATURE.text] = numbers[i + SET.text] ?? 0;
       out[at + FEATURE.kind] = numbers[i + SET.kind] ?? 0;
@@ -237,7 +249,7 @@ export class ObservationEncoder {
     }
   }
 
-  #encodeMask({ numbers }: EncodedSet, observation: Observation, out: Rows, row: number): void {
+  #encodeMask({ numbers, end }: EncodedSet, observation: Observation, out: Rows, row: number): void {
     const { bare, size } = this.#layout;
     const start = row * size;
     out.fill(0, start, start + size);
@@ -246,7 +258,7 @@ export class ObservationEncoder {
       if (takesArgument(type)) legal[TYPE_PLACES[type]] = 1;
       else out[start + bare[type]] = 1;
     }
-    for (let i = 0; i < numbers.length; i += SET_WIDTH) {
+    for (let i = 0; i < end; i += SET_WIDTH) {
       if (legal[numbers[i + SET.type] ?? 0] === 1) out[start + (numbers[i + SET.slot] ?? 0)] = 1;
     }
   }
@@ -255,30 +267,51 @@ export class ObservationEncoder {
   #rememberedSet(candidates: readonly Candidate[], memory: EncodingMemory): EncodedSet {
     const { set, otherSet } = memory;
     if (set?.candidates === candidates) return set;
-    const next =
-      otherSet?.candidates === candidates ? otherSet : this.#encodeSet(candidates, set ?? otherSet);
+    const next = otherSet ?? this.#emptySet();
+    if (next.candidates !== candidates) this.#encodeSet(candidates, set, next);
     memory.otherSet = set;
     memory.set = next;
     return next;
   }
 
+  #emptySet(): EncodedSet {
+    return {
+      candidates: NO_CANDIDATES,
+      numbers: new Int32Array(SET_WIDTH * this.#layout.slots),
+      end: 0,
+    };
+  }
+
   /** Candidates that stand where they stood in the set before are not looked up again. */
-  #encodeSet(candidates: readonly Candidate[], before: EncodedSet | null): EncodedSet {
-    const used = { read: 0, select_tool: 0, input: 0 };
-    const numbers: number[] = [];
-    for (const [i, candidate] of candidates.entries()) {
+  #encodeSet(candidates: readonly Candidate[], before: EncodedSet | null, out: EncodedSet): void {
+    const { blocks } = this.#layout;
+    const used = this.#used.fill(0);
+    const { numbers } = out;
+    // Nobody's, until it is whole.
+    out.candidates = NO_CANDIDATES;
+    for (let i = 0; i < candidates.length; i++) {
+      const candidate = candidates[i];
+      if (candidate === undefined) continue;
       const { type, text, kind } = candidate;
-      numbers.push(this.#layout.blocks[type].start + used[type]++);
+      const place = TYPE_PLACES[type];
+      const at = i * SET_WIDTH;
+      const count = used[place] ?? 0;
+      used[place] = count + 1;
+      numbers[at + SET.slot] = blocks[type].start + count;
       if (before?.candidates[i] === candidate) {
         for (let part: number = SET.text; part < SET_WIDTH; part++)
-          numbers.push(before.numbers[i * SET_WIDTH + part] ?? 0);
+          numbers[at + part] = before.numbers[at + part] ?? 0;
         continue;
       }
-      const { token, name } = this.#reader.candidateText(text);
-      numbers.push(token, this.#reader.kindToken(kind), name, TYPE_PLACES[type]);
+      const known = this.#reader.candidateText(text);
+      numbers[at + SET.text] = known.token;
+      numbers[at + SET.kind] = this.#reader.kindToken(kind);
+      numbers[at + SET.name] = known.name;
+      numbers[at + SET.type] = place;
     }
-    for (const type of ARGUMENT_TYPES) this.#checkCount(type, used[type]);
-    return { candidates, numbers };
+    for (const type of ARGUMENT_TYPES) this.#checkCount(type, used[TYPE_PLACES[type]] ?? 0);
+    out.candidates = candidates;
+    out.end = candidates.length * SET_WIDTH;
   }
 
   #checkCount(type: ArgumentType, count: number): void {
@@ -293,6 +326,7 @@ export class ObservationEncoder {
 
 function forget(memory: EncodingMemory, generation: number): void {
   memory.generation = generation;
+  memory.task = null;
   memory.lines.length = 0;
   memory.numbers.length = 0;
   memory.set = null;

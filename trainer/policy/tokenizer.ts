@@ -2,7 +2,7 @@ import { LabError } from '../../src/domain/error.ts';
 import type { ActionLayout, TextPolicySpec } from '../../src/domain/policy-spec.ts';
 import { type Action, ARGUMENT_TYPES, type Observation, takesArgument } from '../../src/domain/space.ts';
 import type { ObservationArrays } from './observation-arrays.ts';
-import { ObservationEncoder } from './observation-encoder.ts';
+import { type EncodingMemory, ObservationEncoder, placeInSet } from './observation-encoder.ts';
 
 const BARE_TYPES = ['confirm', 'submit', 'noop'] as const;
 
@@ -45,23 +45,47 @@ export function encoderOf(spec: TextPolicySpec, layout: ActionLayout): Observati
 }
 
 /**
- * The action that a flat index stands for. Candidates of a type fill its block in the observation's order.
- * Throws `environment-invalid` for an index that the observation does not offer.
+ * Place among an observation's candidates of the one that a flat index stands for; -1 where there is none. `memory`: what the
+ * observation was encoded with, which knows without a look at every candidate.
  */
-export function flatAction(layout: ActionLayout, observation: Observation, index: number): Action {
-  for (const type of BARE_TYPES) {
-    if (layout.bare[type] === index && observation.legal.includes(type)) return { type, argument: null };
-  }
-  for (const type of ARGUMENT_TYPES) {
-    const { start, length } = layout.blocks[type];
-    if (index < start || index >= start + length || !observation.legal.includes(type)) continue;
-    let left = index - start;
-    for (const candidate of observation.candidates) {
-      if (candidate.type === type && left-- === 0) return { type, argument: candidate.text };
+export function candidatePlace(
+  layout: ActionLayout,
+  { candidates }: Observation,
+  index: number,
+  memory?: EncodingMemory,
+): number {
+  if (memory !== undefined && memory.set?.candidates === candidates) return placeInSet(memory.set, index);
+  const type = ARGUMENT_TYPES.find((each) => {
+    const { start, length } = layout.blocks[each];
+    return index >= start && index < start + length;
+  });
+  if (type === undefined) return -1;
+  let left = index - layout.blocks[type].start;
+  return candidates.findIndex((candidate) => candidate.type === type && left-- === 0);
+}
+
+/**
+ * The action that a flat index stands for. Candidates of a type fill its block in the observation's order. `memory` as in
+ * `candidatePlace`. Throws `environment-invalid` for an index that the observation does not offer.
+ */
+export function flatAction(
+  layout: ActionLayout,
+  observation: Observation,
+  index: number,
+  memory?: EncodingMemory,
+): Action {
+  const { legal, candidates } = observation;
+  if (index < layout.slots) {
+    const candidate = candidates[candidatePlace(layout, observation, index, memory)];
+    if (candidate !== undefined && legal.includes(candidate.type))
+      return { type: candidate.type, argument: candidate.text };
+  } else {
+    for (const type of BARE_TYPES) {
+      if (layout.bare[type] === index && legal.includes(type)) return { type, argument: null };
     }
   }
   throw new LabError('environment-invalid', {
-    message: `flat action ${index} is not among what the observation offers (${observation.legal.join(', ')}; ${observation.candidates.length} candidates)`,
+    message: `flat action ${index} is not among what the observation offers (${legal.join(', ')}; ${candidates.length} candidates)`,
   });
 }
 

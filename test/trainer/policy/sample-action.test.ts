@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createRandom } from '../../../src/domain/random.ts';
-import { actionEntropy, chooseAction } from '../../../trainer/policy/sample-action.ts';
+import { ActionChoice, chooseAction } from '../../../trainer/policy/sample-action.ts';
 
 const logs = (...probabilities: number[]): Float32Array => Float32Array.from(probabilities, Math.log);
 
@@ -70,7 +70,26 @@ describe('chooseAction', () => {
   });
 });
 
-test('entropy counts legal actions only', () => {
-  expect(actionEntropy(logs(0.5, 0.5, 1), Float32Array.of(1, 1, 0))).toBeCloseTo(Math.log(2), 6);
-  expect(actionEntropy(logs(1), Float32Array.of(1))).toBe(0);
+describe('ActionChoice', () => {
+  test('entropy counts legal actions only, from where the row begins', () => {
+    const choice = new ActionChoice(3);
+    const entropyAt = (at: number): number => {
+      choice.read({
+        logProbabilities: logs(0.5, 0.5, 1, 0.2, 0.3, 1),
+        mask: Float32Array.of(1, 1, 0, 0, 0, 1),
+        at,
+      });
+      return choice.entropy();
+    };
+    expect(entropyAt(0)).toBeCloseTo(Math.log(2), 6);
+    expect(entropyAt(3)).toBeCloseTo(0, 12);
+  });
+
+  test('the row before is forgotten', () => {
+    const choice = new ActionChoice(2);
+    choice.read({ logProbabilities: logs(0.5, 0.5), mask: Float32Array.of(1, 1), at: 0 });
+    choice.read({ logProbabilities: logs(0.9, 0.7), mask: Float32Array.of(0, 1), at: 0 });
+    expect([choice.count, choice.index(0), choice.probability(0)]).toEqual([1, 1, expect.closeTo(0.7, 6)]);
+    expect(choice.choose('sampled', createRandom(1))).toBe(0);
+  });
 });

@@ -8,7 +8,7 @@ import { type TrainerOptions, trainerOptionsSchema } from '../../../src/domain/t
 import { createPolicy } from '../../../trainer/policy/inference.ts';
 import type { ObservationArrays } from '../../../trainer/policy/observation-arrays.ts';
 import { parameterShapes } from '../../../trainer/policy/parameters.ts';
-import { actionEntropy } from '../../../trainer/policy/sample-action.ts';
+import { ActionChoice } from '../../../trainer/policy/sample-action.ts';
 import { type Batch, type EpisodeSamples, joinEpisodes } from '../../../trainer/ppo/batch.ts';
 import { GradientStepper } from '../../../trainer/ppo/gradient-step.ts';
 import { RewardScale } from '../../../trainer/ppo/reward-scale.ts';
@@ -196,9 +196,10 @@ describe.each(Object.entries(reference.policies))('the %s policy, as PyTorch com
     await network.close();
     const size = logProbabilities.length / count;
     const mask = observations.mask ?? new Float32Array(0);
+    const choice = new ActionChoice(size);
     const entropies = policy.values.map((__, r) => {
-      const row = [r * size, (r + 1) * size] as const;
-      return actionEntropy(logProbabilities.subarray(...row), mask.subarray(...row));
+      choice.read({ logProbabilities, mask, at: r * size });
+      return choice.entropy();
     });
     expect(distance(logProbabilities, policy.logProbabilities)).toBeLessThanOrEqual(TOLERANCE);
     expect(distance(values, policy.values)).toBeLessThanOrEqual(TOLERANCE);
