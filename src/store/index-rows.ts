@@ -58,6 +58,7 @@ export function prepareIndexRows(database: Database.Database, blockRows?: number
 
   const episode: IndexRows['episode'] = (summary, place) => {
     const row = episodeToRow(summary, place);
+    row.push(blocks.next());
     if (insertEpisode.run(row).changes === 0) return false;
     blocks.add(row);
     return true;
