@@ -52,6 +52,18 @@ export function encodeFrame(message: object, attachments: Attachments = {}): Uin
   return [head, ...chunks];
 }
 
+/** These bytes one after the other: without copying where they adjoin in memory. */
+export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
+  const [first] = parts;
+  if (first === undefined) return new Uint8Array(0);
+  let end = first.byteOffset;
+  for (const { buffer, byteOffset, byteLength } of parts) {
+    if (buffer !== first.buffer || byteOffset !== end) return Buffer.concat(parts);
+    end += byteLength;
+  }
+  return stretch(first, end);
+}
+
 /** Memory from where `first` begins to `end`. */
 function stretch(first: Uint8Array, end: number): Uint8Array {
   const { byteOffset, byteLength } = first;

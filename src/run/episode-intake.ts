@@ -62,7 +62,11 @@ export class EpisodeIntake {
     const started = performance.now();
     try {
       this.#store.appendEpisodes(
-        batch.map(({ summary, attachments }) => ({ summary, body: attachments['body'] ?? EMPTY_BODY })),
+        batch.map(({ summary, attachments: { summary: json, body = EMPTY_BODY } }) => ({
+          summary,
+          json,
+          body,
+        })),
       );
     } catch (thrown) {
       this.#options.onFailed(

@@ -3,6 +3,8 @@ import { z } from 'zod';
 /** An episode as it stands in a segment: its summary, and its body as UTF-8 JSON. */
 export interface GroupedEpisode {
   readonly header: object;
+  /** The header as JSON, if that is there already. */
+  readonly json?: Uint8Array | undefined;
   readonly body: Uint8Array;
 }
 
@@ -23,6 +25,11 @@ const HEADER_BYTES = 700;
 /** About so many bytes of JSON are these episodes. */
 export function packedBytes(episodes: readonly GroupedEpisode[]): number {
   return episodes.reduce((sum, { body }) => sum + HEADER_BYTES + body.byteLength, 0);
+}
+
+/** The header of an episode as UTF-8 JSON. */
+export function headBytes({ header, json }: GroupedEpisode): Uint8Array {
+  return json ?? Buffer.from(JSON.stringify(header));
 }
 
 /** Neighbours that are to be one record each: as many as fit into GROUP_BYTES, one at least. */
@@ -51,7 +58,7 @@ type GroupHeader = z.infer<typeof groupHeaderSchema>;
 
 /** What episodes become that are stored as one record: its header, and what is deflated as its body: all headers, all bodies. */
 export function packGroup(episodes: readonly GroupedEpisode[]): { header: GroupHeader; payload: Buffer } {
-  const heads = episodes.map(({ header }) => Buffer.from(JSON.stringify(header)));
+  const heads = episodes.map(headBytes);
   const header: GroupHeader = {
     episodes: episodes.map((episode, index) => [
       'id' in episode.header ? String(episode.header.id) : '',

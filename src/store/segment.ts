@@ -14,7 +14,7 @@ import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { errorText, LabError, systemErrorCode } from '../domain/error.ts';
 import { keysOf } from '../domain/table.ts';
 import { syncDirectory } from './atomic-file.ts';
-import { type GroupedEpisode, packGroup, payloadBytes, unpackGroup } from './record-group.ts';
+import { type GroupedEpisode, headBytes, packGroup, payloadBytes, unpackGroup } from './record-group.ts';
 
 /** A segment is closed, and the next one begun, before it would grow past this. */
 export const SEGMENT_BYTES = 64 * 1024 * 1024;
@@ -111,7 +111,11 @@ export function segmentNumbers(directory: string): number[] {
 
 /** Makes a record of a JSON header and, for episodes, a body. */
 export function encodeRecord(kind: RecordKind, header: object, body?: Uint8Array): EncodedRecord {
-  const head = Buffer.from(JSON.stringify(header));
+  return recordOf(kind, Buffer.from(JSON.stringify(header)), body);
+}
+
+/** The same of a header that is JSON already. */
+function recordOf(kind: RecordKind, head: Uint8Array, body?: Uint8Array): EncodedRecord {
   const deflated = body === undefined ? NO_BODY : deflate(body);
   const prefix = Buffer.allocUnsafe(PREFIX_BYTES);
   prefix.set(MAGIC);
@@ -132,7 +136,7 @@ function deflate(body: Uint8Array): Uint8Array {
 /** Makes one record of some episodes, in this order; of a single one a record of its own. There is one at least. */
 export function encodeEpisodes(episodes: readonly GroupedEpisode[]): EncodedRecord {
   const [only] = episodes;
-  if (episodes.length === 1 && only !== undefined) return encodeRecord('episode', only.header, only.body);
+  if (episodes.length === 1 && only !== undefined) return recordOf('episode', headBytes(only), only.body);
   const { header, payload } = packGroup(episodes);
   return encodeRecord('group', header, payload);
 }
