@@ -100,7 +100,8 @@ describe('append', () => {
     opened.appendEpisodes(given);
     opened.close();
     const bytes = readFileSync(segment());
-    if (count === 1) expect(bytes.includes(given[0]?.json ?? '?')).toBe(true);
+    // Those of several are deflated together.
+    expect(bytes.includes(given[0]?.json ?? '?')).toBe(count === 1);
     expect(partsIn(bytes).map(({ header }) => header)).toEqual(given.map(({ summary }) => summary));
     rmSync(paths.database);
     openRunStore(paths).close();

@@ -45,10 +45,10 @@ export class BlockWriter {
     return this.#next;
   }
 
-  /** The row of that number was added to `episodes`; its values in the order of EPISODE_COLUMNS. */
-  add(row: readonly SqlValue[]): void {
+  /** The row of that number was added to `episodes`: see `BlockBuilder.add`. */
+  add(row: readonly SqlValue[], components: Readonly<Record<string, number>>): void {
     const builder = this.#opened();
-    builder.add(row);
+    builder.add(row, components);
     this.#next += 1;
     if (builder.rows < this.#blockRows) return;
     this.#addBlock.run(this.#start, builder.rows, builder.encode());
