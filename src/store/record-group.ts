@@ -15,10 +15,10 @@ export interface UnpackedEpisode {
 }
 
 /**
- * Episodes that are stored at the same time are deflated together, up to so many bytes of JSON: one by one they take more than
- * twice the time and three times the room. To read one of them, or to lose one to a rotten byte, is to read or lose all.
+ * Episodes that are stored at the same time are packed together, up to so many bytes of JSON: one by one they take several
+ * times the time and the room. To read one of them, or to lose one to a rotten byte, is to read or lose all.
  */
-export const GROUP_BYTES = 32 * 1024;
+export const GROUP_BYTES = 48 * 1024;
 /** About what a summary takes of that. */
 const HEADER_BYTES = 700;
 
@@ -56,7 +56,7 @@ const groupHeaderSchema = z.object({
 });
 type GroupHeader = z.infer<typeof groupHeaderSchema>;
 
-/** What episodes become that are stored as one record: its header, and what is deflated as its body: all headers, all bodies. */
+/** What episodes become that are stored as one record: its header, and what is packed as its body: all headers, all bodies. */
 export function packGroup(episodes: readonly GroupedEpisode[]): { header: GroupHeader; payload: Buffer } {
   const heads = episodes.map(headBytes);
   const header: GroupHeader = {
