@@ -56,7 +56,13 @@ const groupHeaderSchema = z.object({
 });
 type GroupHeader = z.infer<typeof groupHeaderSchema>;
 
-/** What episodes become that are stored as one record: its header, and what is packed as its body: all headers, all bodies. */
+/** Payloads are put together in here: memory outside the heap that is asked for again and again has all of the heap collected. */
+let room = Buffer.allocUnsafe(0);
+
+/**
+ * What episodes become that are stored as one record: its header, and what is packed as its body: all headers, all bodies. The
+ * payload stands until the next one is made.
+ */
 export function packGroup(episodes: readonly GroupedEpisode[]): { header: GroupHeader; payload: Buffer } {
   const heads = episodes.map(headBytes);
   const header: GroupHeader = {
@@ -66,7 +72,18 @@ export function packGroup(episodes: readonly GroupedEpisode[]): { header: GroupH
       episode.body.byteLength,
     ]),
   };
-  return { header, payload: Buffer.concat([...heads, ...episodes.map(({ body }) => body)]) };
+  return { header, payload: joined([...heads, ...episodes.map(({ body }) => body)]) };
+}
+
+function joined(parts: readonly Uint8Array[]): Buffer {
+  const bytes = parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  if (bytes > room.byteLength) room = Buffer.allocUnsafeSlow(Math.max(bytes, 2 * GROUP_BYTES));
+  let at = 0;
+  for (const part of parts) {
+    room.set(part, at);
+    at += part.byteLength;
+  }
+  return room.subarray(0, bytes);
 }
 
 /** Bytes that the payload of a group with this header has; null when that is the header of none. */
