@@ -5,7 +5,7 @@ import { deriveSeed } from '../src/domain/random.ts';
 import type { Catalog } from '../src/domain/task.ts';
 import { spawnChild } from '../src/hosts/spawn.ts';
 import { connect } from '../src/protocol/connection.ts';
-import { fromWorkerMessages } from '../src/protocol/episode-message.ts';
+import { fromWorkerMessages, unpackEpisode } from '../src/protocol/episode-message.ts';
 import type { Attachments } from '../src/protocol/frame.ts';
 import {
   type FromWorker,
@@ -101,6 +101,7 @@ export async function driveWorker(
     input: child.stdout,
     output: child.stdin,
     schema: fromWorkerMessages,
+    unpack: unpackEpisode,
     onMessage: (message, attachments) => {
       if (message.type === 'hello') connection.send({ type: 'start', settings });
       if (message.type === 'ready') {

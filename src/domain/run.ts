@@ -12,8 +12,8 @@ import {
   wasteSchema,
 } from './pipeline.ts';
 
-/** Version of the run directory's format; 2: segments may hold groups of episodes. A newer one is refused. */
-export const RUN_FORMAT = 2;
+/** Version of the run directory's format; 2: segments may hold groups of episodes; 3: packed by brotli. A newer one is refused. */
+export const RUN_FORMAT = 3;
 
 /**
  * `starting` until all children are ready; `stalled` when sampling cannot go on and somebody has to act

@@ -1,11 +1,13 @@
 import type { Readable, Writable } from 'node:stream';
 import type { z } from 'zod';
 import { LabError } from '../domain/error.ts';
-import { type Attachments, encodeFrame, FrameReader, PREAMBLE } from './frame.ts';
+import { type Attachments, encodeFrame, type Frame, FrameReader, PREAMBLE } from './frame.ts';
 
 export interface ConnectionOptions<Incoming> {
   readonly input: Readable;
   readonly output: Writable;
+  /** What is said of a message by its attachments is put into it before it is validated; absent: nothing is. */
+  readonly unpack?: ((frame: Frame) => unknown) | undefined;
   /** Validates every incoming message. */
   readonly schema: Pick<z.ZodType<Incoming>, 'safeParse'>;
   readonly onMessage: (message: Incoming, attachments: Attachments) => void;
@@ -28,7 +30,7 @@ export interface Connection<Outgoing extends object> {
 export function connect<Incoming, Outgoing extends object>(
   options: ConnectionOptions<Incoming>,
 ): Connection<Outgoing> {
-  const { input, output, schema } = options;
+  const { input, output, schema, unpack } = options;
   const reader = new FrameReader();
   let closed = false;
   const close = (error: LabError | null): void => {
@@ -40,8 +42,9 @@ export function connect<Incoming, Outgoing extends object>(
     if (closed) return;
     try {
       for (const frame of reader.push(chunk)) {
-        const parsed = schema.safeParse(frame.message);
-        if (!parsed.success) throw unexpected(frame.message, parsed.error);
+        const message = unpack === undefined ? frame.message : unpack(frame);
+        const parsed = schema.safeParse(message);
+        if (!parsed.success) throw unexpected(message, parsed.error);
         options.onMessage(parsed.data, frame.attachments);
       }
     } catch (thrown) {

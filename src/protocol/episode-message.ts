@@ -1,10 +1,12 @@
 import type { z } from 'zod';
 import { ACTION_MODES, type EpisodeSummary, PHASES, type StageTimes } from '../domain/episode.ts';
+import { LabError } from '../domain/error.ts';
 import { BEHAVIOUR_NAMES, FAILURE_STAGES, FAILURE_TYPES } from '../domain/failure.ts';
 import { REWARD_TRUSTS } from '../domain/reward.ts';
 import { isRecord } from '../domain/table.ts';
 import { SPLITS, type TaskRef } from '../domain/task.ts';
 import type { ToolCount, ToolStatistics } from '../domain/tool.ts';
+import { type Attachments, type Frame, joinBytes } from './frame.ts';
 import { type FromWorker, fromWorkerSchema } from './worker.ts';
 
 /*
@@ -93,6 +95,52 @@ export const fromWorkerMessages: Pick<z.ZodType<FromWorker>, 'safeParse'> = {
   safeParse: (value, params) =>
     isWholeEpisode(value) ? { success: true, data: value } : fromWorkerSchema.safeParse(value, params),
 };
+
+/** The attachment that holds the summary of an episode as JSON, and the one of all its sample tensors, one after the other. */
+const SUMMARY_PART = 'summary';
+const SAMPLES_PART = 'samples';
+
+/** A message on its way. */
+export type PackedMessage = FromWorker | Omit<EpisodeMessage, 'summary'>;
+
+/**
+ * How a worker's message is sent. An episode's summary goes as bytes of its own, which the run stores as they are; its tensors as
+ * one attachment, since nobody but the trainer looks into them.
+ */
+export function packEpisode(
+  message: FromWorker,
+  attachments: Attachments = {},
+): [PackedMessage, Attachments] {
+  if (message.type !== 'episode') return [message, attachments];
+  const { summary, ...rest } = message;
+  const { body, ...tensors } = attachments;
+  const samples = joinBytes(Object.values(tensors));
+  return [
+    rest,
+    {
+      [SUMMARY_PART]: Buffer.from(JSON.stringify(summary)),
+      ...(body && { body }),
+      ...(samples.byteLength > 0 && { [SAMPLES_PART]: samples }),
+    },
+  ];
+}
+
+/** The message that was packed, not checked yet. Throws `protocol-invalid` for a summary that is no JSON. */
+export function unpackEpisode({ message, attachments }: Frame): unknown {
+  const bytes = attachments[SUMMARY_PART];
+  if (bytes === undefined || !isRecord(message) || message['type'] !== 'episode') return message;
+  try {
+    // It came out of a frame: nobody else has it.
+    message['summary'] = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
+  } catch (thrown) {
+    throw new LabError('protocol-invalid', {
+      message: 'expected the summary of an episode, got what is not JSON',
+      hint: 'both ends must run the same version of agentrl-lab',
+      cause: thrown,
+    });
+  }
+  return message;
+}
 
 /** A plain object with these fields and no other; the one that is named may be left out. */
 function hasFields<Shape>(fields: Fields<Shape>, optional?: keyof Shape): Check {

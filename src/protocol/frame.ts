@@ -8,6 +8,8 @@ import { LabError } from '../domain/error.ts';
  * once before its first frame; a reader skips whatever a login shell printed before it.
  */
 export const PREAMBLE = Buffer.from('\u0000agentrl-lab/1\n');
+/** Of a frame, its two lengths. */
+const PREFIX_BYTES = 8;
 const MAX_FRAME_BYTES = 512 * 1024 * 1024;
 const MAX_NOISE_BYTES = 64 * 1024;
 
@@ -52,6 +54,18 @@ export function encodeFrame(message: object, attachments: Attachments = {}): Uin
   return [head, ...chunks];
 }
 
+/** These bytes one after the other: without copying where they adjoin in memory. */
+export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
+  const [first] = parts;
+  if (first === undefined) return new Uint8Array(0);
+  let end = first.byteOffset;
+  for (const { buffer, byteOffset, byteLength } of parts) {
+    if (buffer !== first.buffer || byteOffset !== end) return Buffer.concat(parts);
+    end += byteLength;
+  }
+  return stretch(first, end);
+}
+
 /** Memory from where `first` begins to `end`. */
 function stretch(first: Uint8Array, end: number): Uint8Array {
   const { byteOffset, byteLength } = first;
@@ -61,45 +75,55 @@ function stretch(first: Uint8Array, end: number): Uint8Array {
 
 /** Cuts a stream of bytes into frames. Throws `protocol-invalid` on anything that is not one. */
 export class FrameReader {
+  /** The beginning of a frame whose end has not come yet, or what came before the first frame. */
   #chunks: Buffer[] = [];
   #buffered = 0;
-  #wanted = 8;
+  /** So many bytes of it are wanted at least: its lengths, then all of it. */
+  #wanted = PREFIX_BYTES;
   #started = false;
 
   /** Takes the next bytes of the stream; returns the frames completed by them. */
   push(chunk: Buffer): Frame[] {
-    this.#chunks.push(chunk);
-    this.#buffered += chunk.byteLength;
-    if (!this.#started && !this.#skipNoise()) return [];
     const frames: Frame[] = [];
-    while (this.#buffered >= this.#wanted) {
-      const data = this.#join();
-      let offset = 0;
-      this.#wanted = 8;
-      while (data.byteLength - offset >= 8) {
-        const total = data.readUInt32LE(offset);
-        if (total > MAX_FRAME_BYTES || total < 4) throw invalid(`a frame of ${total} bytes`);
-        if (data.byteLength - offset < 4 + total) {
-          this.#wanted = 4 + total;
-          break;
-        }
-        frames.push(decode(data.subarray(offset + 4, offset + 4 + total)));
-        offset += 4 + total;
-      }
-      const rest = data.subarray(offset);
-      this.#chunks = rest.byteLength === 0 ? [] : [rest];
-      this.#buffered = rest.byteLength;
+    let rest = this.#started ? chunk : this.#afterNoise(chunk);
+    // Only a frame that is cut is put together: most of a chunk are whole ones, and stay where they are.
+    while (this.#buffered > 0 && rest.byteLength > 0) rest = this.#complete(rest, frames);
+    let at = 0;
+    while (rest.byteLength - at >= PREFIX_BYTES) {
+      const end = at + frameBytes(rest, at);
+      if (end > rest.byteLength) break;
+      frames.push(decode(rest.subarray(at + 4, end)));
+      at = end;
     }
+    if (at < rest.byteLength) this.#keep(rest.subarray(at));
     return frames;
   }
 
-  #join(): Buffer {
-    const [only] = this.#chunks;
-    return this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
+  /** Adds to the frame that is cut what is wanted of it; returns what is left. */
+  #complete(chunk: Buffer, frames: Frame[]): Buffer {
+    const taken = chunk.subarray(0, this.#wanted - this.#buffered);
+    this.#chunks.push(taken);
+    this.#buffered += taken.byteLength;
+    if (this.#buffered === this.#wanted) {
+      const data = Buffer.concat(this.#chunks);
+      this.#chunks = [];
+      this.#buffered = 0;
+      if (data.byteLength === PREFIX_BYTES && frameBytes(data, 0) > PREFIX_BYTES) this.#keep(data);
+      else frames.push(decode(data.subarray(4)));
+    }
+    return chunk.subarray(taken.byteLength);
   }
 
-  #skipNoise(): boolean {
-    const data = this.#join();
+  /** Less than a frame. */
+  #keep(start: Buffer): void {
+    this.#chunks = [start];
+    this.#buffered = start.byteLength;
+    this.#wanted = start.byteLength < PREFIX_BYTES ? PREFIX_BYTES : frameBytes(start, 0);
+  }
+
+  /** What follows the preamble; nothing while it has not come. */
+  #afterNoise(chunk: Buffer): Buffer {
+    const data = Buffer.concat([...this.#chunks, chunk]);
     const at = data.indexOf(PREAMBLE);
     if (at < 0) {
       if (data.byteLength > MAX_NOISE_BYTES) {
@@ -108,14 +132,19 @@ export class FrameReader {
         );
       }
       this.#chunks = [data];
-      return false;
+      return data.subarray(data.byteLength);
     }
-    const rest = data.subarray(at + PREAMBLE.byteLength);
-    this.#chunks = [rest];
-    this.#buffered = rest.byteLength;
+    this.#chunks = [];
     this.#started = true;
-    return true;
+    return data.subarray(at + PREAMBLE.byteLength);
   }
+}
+
+/** Bytes of the frame whose prefix stands there. */
+function frameBytes(data: Buffer, at: number): number {
+  const total = data.readUInt32LE(at);
+  if (total > MAX_FRAME_BYTES || total < 4) throw invalid(`a frame of ${total} bytes`);
+  return 4 + total;
 }
 
 function decode(data: Buffer): Frame {

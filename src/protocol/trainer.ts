@@ -29,7 +29,7 @@ export type TrainerState = Readonly<z.infer<typeof trainerStateSchema>>;
 /**
  * One episode, or an unfinished piece of one, as the trainer sees it; n steps, A flat actions. Attachments: the policy's
  * observation tensors (`observationTensors`), n of each · `actions` u16 [n] · `logProbabilities` f32 [n, A] of the sampling
- * policy · `values` f32 [n] · `rewards` f32 [n] · `versions` u32 [n].
+ * policy · `values` f32 [n] · `rewards` f32 [n] · `versions` u32 [n]; or all of them, in this order, as one, `samples`.
  */
 export const samplesSchema = z.object({
   id: episodeIdSchema,

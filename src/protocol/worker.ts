@@ -180,7 +180,8 @@ export type WorkerReport = Readonly<z.infer<typeof workerReportSchema>>;
 
 /**
  * Worker → run process. `episode` carries attachment `body` (JSON of an EpisodeBody) and, for trainable episodes, the
- * sample tensors (see trainer.ts). `bytes` is what has to be acknowledged for it.
+ * sample tensors (see trainer.ts). `bytes` is what has to be acknowledged for it. On its way its summary and its tensors are
+ * one attachment each (`packEpisode`).
  */
 export const fromWorkerSchema = z.discriminatedUnion('type', [
   helloSchema,

@@ -5,7 +5,7 @@ import type { ChildStatus } from '../domain/run.ts';
 import type { Child, ChildExit } from '../hosts/host.ts';
 import { spawnChild } from '../hosts/spawn.ts';
 import { type Connection, connect } from '../protocol/connection.ts';
-import type { Attachments } from '../protocol/frame.ts';
+import type { Attachments, Frame } from '../protocol/frame.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 
 export interface RestartPolicy {
@@ -23,6 +23,7 @@ export interface ChildLinkOptions<Incoming> {
   readonly host: HostSpec;
   readonly restart: RestartPolicy;
   readonly schema: Pick<z.ZodType<Incoming>, 'safeParse'>;
+  readonly unpack?: (frame: Frame) => unknown;
   /** The child is up and speaks our version: tell it what to do. */
   readonly onHello: () => void;
   readonly onMessage: (message: Incoming, attachments: Attachments) => void;
@@ -96,6 +97,7 @@ export class ChildLink<Outgoing extends object, Incoming extends { readonly type
       input: child.stdout,
       output: child.stdin,
       schema: this.#options.schema,
+      unpack: this.#options.unpack,
       onMessage: (message, attachments) => {
         if (child === this.#child) this.#receive(message, attachments);
       },

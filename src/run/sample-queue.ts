@@ -1,11 +1,11 @@
 import type { EpisodeSummary } from '../domain/episode.ts';
-import type { Attachments } from '../protocol/frame.ts';
 import type { SamplesHeader } from '../protocol/trainer.ts';
 import type { DeliveredEpisode } from './worker-pool.ts';
 
 export interface QueuedSamples {
   readonly header: SamplesHeader;
-  readonly tensors: Attachments;
+  /** All tensors, one after the other. */
+  readonly samples: Uint8Array;
   readonly bytes: number;
   /** When it came, ms since the epoch. */
   readonly queuedAt: number;
@@ -40,19 +40,20 @@ export class SampleQueue {
 
   /** Takes in a trainable episode, but for its body: that is for the store. */
   push({ summary, bootstrapValue, attachments }: DeliveredEpisode): void {
-    const { body: _body, ...tensors } = attachments;
     const { id, steps, terminated, firstPolicyVersion } = summary;
     const { reward, success, truncated, trust, wallMs, components } = summary;
-    const own = copyTogether(tensors);
+    const samples = copyOf(attachments['samples'] ?? new Uint8Array(0));
+    const bytes = samples.byteLength;
     this.#items.push({
       header: { id, steps, terminated, bootstrapValue },
-      ...own,
+      samples,
+      bytes,
       queuedAt: Date.now(),
       oldestVersion: firstPolicyVersion,
       outcome: { reward, success, truncated, trust, wallMs, components },
     });
     this.#steps += steps;
-    this.#bytes += own.bytes;
+    this.#bytes += bytes;
   }
 
   /** Takes the oldest episodes until they make up at least `steps` steps; all of them if there are fewer. */
@@ -95,19 +96,9 @@ export class SampleQueue {
   }
 }
 
-/**
- * Attachments are views into a receive buffer that holds more than them: copied, or a queue would take a multiple of the bytes
- * that it counts. In one piece, that is sent as one.
- */
-function copyTogether(tensors: Attachments): Pick<QueuedSamples, 'tensors' | 'bytes'> {
-  const bytes = Object.values(tensors).reduce((sum, tensor) => sum + tensor.byteLength, 0);
-  const memory = Buffer.allocUnsafeSlow(bytes);
-  const copies: Record<string, Uint8Array> = {};
-  let at = 0;
-  for (const [name, tensor] of Object.entries(tensors)) {
-    memory.set(tensor, at);
-    copies[name] = memory.subarray(at, at + tensor.byteLength);
-    at += tensor.byteLength;
-  }
-  return { tensors: copies, bytes };
+/** An attachment is a view into a receive buffer that holds more: a queue would take a multiple of the bytes that it counts. */
+function copyOf(samples: Uint8Array): Uint8Array {
+  const memory = Buffer.allocUnsafeSlow(samples.byteLength);
+  memory.set(samples);
+  return memory;
 }

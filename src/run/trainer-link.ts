@@ -217,8 +217,8 @@ export class TrainerLink {
 
   #sendUpdate(): void {
     if (this.#update === null) return;
-    for (const { header, tensors } of this.#update.batch) {
-      this.#link.send({ type: 'samples', samples: header }, tensors);
+    for (const { header, samples } of this.#update.batch) {
+      this.#link.send({ type: 'samples', samples: header }, { samples });
     }
     this.#link.send({ type: 'update', iteration: this.#update.iteration });
   }

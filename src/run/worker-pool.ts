@@ -3,7 +3,7 @@ import type { HostFigures, HostSpec } from '../domain/host.ts';
 import type { Batching, WorkerSlots } from '../domain/pipeline.ts';
 import type { ChildStatus } from '../domain/run.ts';
 import type { Catalog } from '../domain/task.ts';
-import { fromWorkerMessages } from '../protocol/episode-message.ts';
+import { fromWorkerMessages, unpackEpisode } from '../protocol/episode-message.ts';
 import type { Attachments } from '../protocol/frame.ts';
 import { type LifelineNews, parseLifelineNews } from '../protocol/lifeline.ts';
 import {
@@ -23,6 +23,7 @@ export interface DeliveredEpisode {
   readonly summary: EpisodeSummary;
   readonly bytes: number;
   readonly bootstrapValue: number | null;
+  /** `body`, `samples`, and `summary` as the worker wrote it; none of them of an episode that was lost with its worker. */
   readonly attachments: Attachments;
   /** Its environment had an episode before. */
   readonly recycled?: boolean | undefined;
@@ -335,6 +336,7 @@ export class WorkerPool {
         host,
         restart: options.restart,
         schema: fromWorkerMessages,
+        unpack: unpackEpisode,
         onHello: () => member.link.send({ type: 'start', settings }),
         onMessage: (message, attachments) => this.#receive(options, member, message, attachments),
         onStderr: (line) => {

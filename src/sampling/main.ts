@@ -2,6 +2,8 @@ import type { EnvironmentDefinition } from '../../envs/contract.ts';
 import { findEnvironment } from '../../envs/registry.ts';
 import { errorText, errorWithHint, LabError } from '../domain/error.ts';
 import { connectToParent } from '../protocol/child.ts';
+import { type PackedMessage, packEpisode } from '../protocol/episode-message.ts';
+import type { Attachments } from '../protocol/frame.ts';
 import { HostFiguresReader } from '../protocol/host-figures.ts';
 import { type Lifeline, startLifeline } from '../protocol/lifeline.ts';
 import { type FromWorker, type ToWorker, toWorkerSchema, type WorkerSettings } from '../protocol/worker.ts';
@@ -22,7 +24,7 @@ let outbox: Outbox | null = null;
 /** Messages are handled one after another: what follows `start` waits until the slots are built. */
 let previous: Promise<void> = Promise.resolve();
 
-const connection = connectToParent<ToWorker, FromWorker>({
+const connection = connectToParent<ToWorker, PackedMessage>({
   schema: toWorkerSchema,
   onMessage: (message, attachments) => {
     previous = handleAfter(previous, message, attachments['weights']);
@@ -105,7 +107,14 @@ async function createWorker(
     tempRoot: root,
     ...(limits === undefined ? {} : { memoryLimitMiB: memoryLimitMiB(limits) }),
   });
-  const out = new Outbox(connection, settings.lockstep === true);
+  const pipe = {
+    send: (message: FromWorker, attachments?: Attachments) =>
+      connection.send(...packEpisode(message, attachments)),
+    get queuedBytes() {
+      return connection.queuedBytes;
+    },
+  };
+  const out = new Outbox(pipe, settings.lockstep === true);
   outbox = out;
   audit = createAudit(settings, definition, out, lifeline, directories);
   try {

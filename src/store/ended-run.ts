@@ -41,7 +41,7 @@ export async function withEndedRun<Result>(
     const database = openDatabase(paths.database);
     try {
       reconcile(database, paths.segments);
-      // By its primary key: a search for the place would look at every row.
+      // By its number, which has an index: a search for the place would look at every row.
       const placed = database
         .prepare<[number, number], number>('SELECT offset FROM episodes WHERE sequence = ? AND segment = ?')
         .pluck();

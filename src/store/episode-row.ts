@@ -128,13 +128,13 @@ export type EpisodeColumn = keyof typeof COLUMNS;
 export const EPISODE_COLUMNS = keysOf(COLUMNS);
 const WRITERS = Object.values<(episode: EpisodeSummary) => SqlValue>(COLUMNS);
 
-/** Adds a row: EPISODE_COLUMNS, then segment, offset and length. An id that is there already is left alone. */
+/** Adds a row: EPISODE_COLUMNS, then segment, offset, length and arrival. An id that is there already is left alone. */
 export const INSERT_EPISODE = `
-  INSERT INTO episodes (${EPISODE_COLUMNS.join(', ')}, segment, offset, length)
-  VALUES (${EPISODE_COLUMNS.map(() => '?').join(', ')}, ?, ?, ?)
+  INSERT INTO episodes (${EPISODE_COLUMNS.join(', ')}, segment, offset, length, arrival)
+  VALUES (${EPISODE_COLUMNS.map(() => '?').join(', ')}, ?, ?, ?, ?)
   ON CONFLICT (sequence) DO NOTHING`;
 
-/** The values for INSERT_EPISODE. */
+/** The values for INSERT_EPISODE, but for the last. */
 export function episodeToRow(episode: EpisodeSummary, place: RecordPlace): SqlValue[] {
   const row = WRITERS.map((write) => write(episode));
   row.push(place.segment, place.offset, place.length);

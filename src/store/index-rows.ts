@@ -58,8 +58,9 @@ export function prepareIndexRows(database: Database.Database, blockRows?: number
 
   const episode: IndexRows['episode'] = (summary, place) => {
     const row = episodeToRow(summary, place);
+    row.push(blocks.next());
     if (insertEpisode.run(row).changes === 0) return false;
-    blocks.add(row);
+    blocks.add(row, summary.components);
     return true;
   };
   const entry: IndexRows['entry'] = ({ kind, value }) => {

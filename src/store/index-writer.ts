@@ -14,7 +14,7 @@ import {
 import { openDatabase } from './database.ts';
 import { type IndexRows, type LogEntry, parseEntry, prepareIndexRows } from './index-rows.ts';
 import { reconcile, type StoreRepair } from './reconcile.ts';
-import { groupsOf } from './record-group.ts';
+import { type GroupedEpisode, groupsOf } from './record-group.ts';
 import type { RunPaths } from './run-directory.ts';
 import {
   type EncodedRecord,
@@ -29,6 +29,8 @@ import { isDamagedDatabase, reasonText, storeError } from './store-error.ts';
 /** An episode to store. `body` is UTF-8 JSON of an `EpisodeBody`; it is not looked into here. */
 export interface FinishedEpisode {
   readonly summary: EpisodeSummary;
+  /** The summary as JSON, if that is there already. */
+  readonly json?: Uint8Array | undefined;
   readonly body: Uint8Array;
 }
 
@@ -115,7 +117,7 @@ class SegmentedStore implements RunStore {
   }
 
   appendEpisodes(batch: readonly FinishedEpisode[]): void {
-    const given = batch.map(({ summary, body }) => ({ header: summary, body }));
+    const given = batch.map(({ summary, json, body }) => ({ header: summary, json, body }));
     const groups = groupsOf(given).map((episodes) => ({ episodes, record: encodeEpisodes(episodes) }));
     const records = groups.map(({ record }) => record);
     let totals = this.#totals;
@@ -175,7 +177,7 @@ class SegmentedStore implements RunStore {
   }
 
   /** The record of those of a group that were not stored before; sent again after a crash, as few are. */
-  #withoutKnown(added: readonly { header: EpisodeSummary; body: Uint8Array }[]): EncodedRecord {
+  #withoutKnown(added: readonly (GroupedEpisode & { readonly header: EpisodeSummary })[]): EncodedRecord {
     const record = encodeEpisodes(added);
     for (const { header } of added) this.#rows.setLength(header.id, record.length);
     return record;

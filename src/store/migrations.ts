@@ -12,6 +12,10 @@ import { LabError } from '../domain/error.ts';
  *    `tags` is a JSON array, `more` a JSON object of those parts of a summary that have no column.
  * 3: Several episodes may have the same place: a record that holds them all. The tables are as before; a lab that does not know
  *    such records would take them for damage.
+ * 4: `episodes` is clustered by `arrival`, the number of a row as it came. By dispatch numbers, which end in another order, each
+ *    row of a transaction was in a page of its own. Rows that are in no block are those from its end on, so `episode_tail` is
+ *    gone. Constraints compare with each name: for a list of more than two, SQLite makes a table anew at each row.
+ *    Blocks number rows by arrival; they are made anew by `healBlocks`.
  */
 const MIGRATIONS: readonly string[] = [
   `
@@ -98,6 +102,73 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE episode_tail (arrival INTEGER PRIMARY KEY, sequence INTEGER NOT NULL) STRICT;
   `,
   '',
+  `
+  ALTER TABLE episodes RENAME TO episodes_by_number;
+  CREATE TABLE episodes (
+    arrival INTEGER PRIMARY KEY,
+    sequence INTEGER NOT NULL UNIQUE,
+    segment INTEGER NOT NULL,
+    offset INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    env TEXT NOT NULL,
+    family TEXT NOT NULL,
+    split TEXT NOT NULL CHECK (split = 'train' OR split = 'held_out'),
+    task_index INTEGER NOT NULL,
+    task_seed INTEGER NOT NULL,
+    seed INTEGER NOT NULL,
+    phase TEXT NOT NULL CHECK (phase = 'train' OR phase = 'eval'),
+    mode TEXT NOT NULL CHECK (mode = 'sampled' OR mode = 'greedy'),
+    iteration INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    difficulty REAL NOT NULL,
+    host TEXT NOT NULL,
+    worker INTEGER NOT NULL,
+    slot INTEGER NOT NULL,
+    first_policy_version INTEGER NOT NULL,
+    policy_version INTEGER NOT NULL,
+    steps INTEGER NOT NULL CHECK (steps >= 0),
+    started_at REAL NOT NULL,
+    wall_ms REAL NOT NULL,
+    terminated INTEGER NOT NULL CHECK (terminated = 0 OR terminated = 1),
+    truncated INTEGER NOT NULL CHECK (truncated = 0 OR truncated = 1),
+    success INTEGER NOT NULL CHECK (success = 0 OR success = 1),
+    failure TEXT CONSTRAINT known_failure_type CHECK (
+      failure = 'premature_submit' OR failure = 'wrong_result' OR failure = 'gave_up'
+      OR failure = 'max_steps' OR failure = 'wall_clock' OR failure = 'context_limit'
+      OR failure = 'env_crash' OR failure = 'env_timeout' OR failure = 'sandbox_error'
+      OR failure = 'tool_error' OR failure = 'inference_error'),
+    failure_detail TEXT,
+    trust TEXT NOT NULL CHECK (trust = 'valid' OR trust = 'partial' OR trust = 'void'),
+    reward REAL,
+    components TEXT NOT NULL,
+    behaviours INTEGER NOT NULL,
+    tool_calls INTEGER NOT NULL DEFAULT 0,
+    tool_failed INTEGER NOT NULL DEFAULT 0,
+    tags TEXT NOT NULL DEFAULT '[]',
+    failure_stage TEXT,
+    more TEXT NOT NULL DEFAULT '{}',
+    CONSTRAINT one_failure_type_unless_success CHECK ((success = 1) = (failure IS NULL)),
+    CONSTRAINT void_has_no_reward CHECK (trust <> 'void' OR reward IS NULL),
+    CONSTRAINT infrastructure_failure_is_void CHECK (
+      failure IS NULL OR trust = 'void' OR (
+        failure <> 'env_crash' AND failure <> 'env_timeout' AND failure <> 'sandbox_error'
+        AND failure <> 'tool_error' AND failure <> 'inference_error'))
+  ) STRICT;
+  INSERT INTO episodes (
+    arrival, sequence, segment, offset, length, env, family, split, task_index, task_seed, seed, phase, mode, iteration,
+    attempt, difficulty, host, worker, slot, first_policy_version, policy_version, steps, started_at, wall_ms, terminated,
+    truncated, success, failure, failure_detail, trust, reward, components, behaviours, tool_calls, tool_failed, tags,
+    failure_stage, more)
+  SELECT
+    row_number() OVER (ORDER BY sequence) - 1, sequence, segment, offset, length, env, family, split, task_index, task_seed,
+    seed, phase, mode, iteration, attempt, difficulty, host, worker, slot, first_policy_version, policy_version, steps,
+    started_at, wall_ms, terminated, truncated, success, failure, failure_detail, trust, reward, components, behaviours,
+    tool_calls, tool_failed, tags, failure_stage, more
+  FROM episodes_by_number ORDER BY sequence;
+  DROP TABLE episodes_by_number;
+  DROP TABLE episode_tail;
+  DELETE FROM episode_blocks;
+  `,
 ];
 
 /** The schema that this version writes and reads. */

@@ -3,6 +3,8 @@ import { z } from 'zod';
 /** An episode as it stands in a segment: its summary, and its body as UTF-8 JSON. */
 export interface GroupedEpisode {
   readonly header: object;
+  /** The header as JSON, if that is there already. */
+  readonly json?: Uint8Array | undefined;
   readonly body: Uint8Array;
 }
 
@@ -13,16 +15,21 @@ export interface UnpackedEpisode {
 }
 
 /**
- * Episodes that are stored at the same time are deflated together, up to so many bytes of JSON: one by one they take more than
- * twice the time and three times the room. To read one of them, or to lose one to a rotten byte, is to read or lose all.
+ * Episodes that are stored at the same time are packed together, up to so many bytes of JSON: one by one they take several
+ * times the time and the room. To read one of them, or to lose one to a rotten byte, is to read or lose all.
  */
-export const GROUP_BYTES = 32 * 1024;
+export const GROUP_BYTES = 48 * 1024;
 /** About what a summary takes of that. */
 const HEADER_BYTES = 700;
 
 /** About so many bytes of JSON are these episodes. */
 export function packedBytes(episodes: readonly GroupedEpisode[]): number {
   return episodes.reduce((sum, { body }) => sum + HEADER_BYTES + body.byteLength, 0);
+}
+
+/** The header of an episode as UTF-8 JSON. */
+export function headBytes({ header, json }: GroupedEpisode): Uint8Array {
+  return json ?? Buffer.from(JSON.stringify(header));
 }
 
 /** Neighbours that are to be one record each: as many as fit into GROUP_BYTES, one at least. */
@@ -49,9 +56,15 @@ const groupHeaderSchema = z.object({
 });
 type GroupHeader = z.infer<typeof groupHeaderSchema>;
 
-/** What episodes become that are stored as one record: its header, and what is deflated as its body: all headers, all bodies. */
+/** Payloads are put together in here: memory outside the heap that is asked for again and again has all of the heap collected. */
+let room = Buffer.allocUnsafe(0);
+
+/**
+ * What episodes become that are stored as one record: its header, and what is packed as its body: all headers, all bodies. The
+ * payload stands until the next one is made.
+ */
 export function packGroup(episodes: readonly GroupedEpisode[]): { header: GroupHeader; payload: Buffer } {
-  const heads = episodes.map(({ header }) => Buffer.from(JSON.stringify(header)));
+  const heads = episodes.map(headBytes);
   const header: GroupHeader = {
     episodes: episodes.map((episode, index) => [
       'id' in episode.header ? String(episode.header.id) : '',
@@ -59,7 +72,18 @@ export function packGroup(episodes: readonly GroupedEpisode[]): { header: GroupH
       episode.body.byteLength,
     ]),
   };
-  return { header, payload: Buffer.concat([...heads, ...episodes.map(({ body }) => body)]) };
+  return { header, payload: joined([...heads, ...episodes.map(({ body }) => body)]) };
+}
+
+function joined(parts: readonly Uint8Array[]): Buffer {
+  const bytes = parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  if (bytes > room.byteLength) room = Buffer.allocUnsafeSlow(Math.max(bytes, 2 * GROUP_BYTES));
+  let at = 0;
+  for (const part of parts) {
+    room.set(part, at);
+    at += part.byteLength;
+  }
+  return room.subarray(0, bytes);
 }
 
 /** Bytes that the payload of a group with this header has; null when that is the header of none. */

@@ -10,11 +10,12 @@ import {
   writevSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { crc32, inflateRawSync } from 'node:zlib';
 import { errorText, LabError, systemErrorCode } from '../domain/error.ts';
 import { keysOf } from '../domain/table.ts';
 import { syncDirectory } from './atomic-file.ts';
-import { type GroupedEpisode, packGroup, payloadBytes, unpackGroup } from './record-group.ts';
+import { deflateBody, packTogether, unpackTogether } from './packing.ts';
+import { type GroupedEpisode, headBytes, packGroup, payloadBytes, unpackGroup } from './record-group.ts';
 
 /** A segment is closed, and the next one begun, before it would grow past this. */
 export const SEGMENT_BYTES = 64 * 1024 * 1024;
@@ -28,12 +29,12 @@ export function segmentBytesWithin(budgetGiB: number | null): number {
 /**
  * Kinds of records, and the byte that tells them. A segment holds records one after the other, little endian:
  * `ALR` · kind byte · u32 header length · u32 body length · u32 CRC-32 of all the rest · header (UTF-8 JSON) · body
- * (raw deflate; empty for all kinds but episodes, `group`, several episodes in one, and `stubs`, the summaries of episodes
- * whose steps were dropped).
+ * (raw deflate, of `group`, several episodes in one, brotli; empty for all kinds but these, episodes and `stubs`, the summaries
+ * of episodes whose steps were dropped).
  */
 const KIND_BYTES = {
   episode: 0x65,
-  group: 0x67,
+  group: 0x62,
   stubs: 0x73,
   iteration: 0x69,
   evaluation: 0x76,
@@ -41,16 +42,10 @@ const KIND_BYTES = {
   knob: 0x6b,
 } as const;
 export type RecordKind = keyof typeof KIND_BYTES;
+/** Groups of runs of format 2 are deflated. */
+const DEFLATED_GROUP_BYTE = 0x67;
 const MAGIC = Buffer.from('ALR');
 const PREFIX_BYTES = 16;
-/** Level 1: an episode's JSON shrinks about tenfold; higher levels cost more time than they save bytes. */
-const DEFLATE = { level: 1, memLevel: 9 } as const;
-/**
- * For bodies that fit into its window, as nearly all do: the bytes are the same, and zlib need not set up 256 kB of tables
- * for a body of 2 kB, which takes longer than deflating it.
- */
-const SMALL_DEFLATE = { level: 1, memLevel: 6, windowBits: 14 } as const;
-const SMALL_BODY_BYTES = 2 ** SMALL_DEFLATE.windowBits;
 /** Keeps a damaged or hostile record from filling the memory. */
 export const MAX_BODY_BYTES = 1024 * 1024 * 1024;
 const NO_BODY = new Uint8Array(0);
@@ -111,28 +106,29 @@ export function segmentNumbers(directory: string): number[] {
 
 /** Makes a record of a JSON header and, for episodes, a body. */
 export function encodeRecord(kind: RecordKind, header: object, body?: Uint8Array): EncodedRecord {
-  const head = Buffer.from(JSON.stringify(header));
-  const deflated = body === undefined ? NO_BODY : deflate(body);
+  return recordOf(kind, Buffer.from(JSON.stringify(header)), body);
+}
+
+/** The same of a header that is JSON already. */
+function recordOf(kind: RecordKind, head: Uint8Array, body?: Uint8Array): EncodedRecord {
+  const pack = kind === 'group' ? packTogether : deflateBody;
+  const packed = body === undefined ? NO_BODY : pack(body);
   const prefix = Buffer.allocUnsafe(PREFIX_BYTES);
   prefix.set(MAGIC);
   prefix.writeUInt8(KIND_BYTES[kind], 3);
   prefix.writeUInt32LE(head.byteLength, 4);
-  prefix.writeUInt32LE(deflated.byteLength, 8);
-  prefix.writeUInt32LE(checksum(prefix, head, deflated), 12);
+  prefix.writeUInt32LE(packed.byteLength, 8);
+  prefix.writeUInt32LE(checksum(prefix, head, packed), 12);
   return {
-    chunks: [prefix, head, deflated],
-    length: PREFIX_BYTES + head.byteLength + deflated.byteLength,
+    chunks: [prefix, head, packed],
+    length: PREFIX_BYTES + head.byteLength + packed.byteLength,
   };
-}
-
-function deflate(body: Uint8Array): Uint8Array {
-  return deflateRawSync(body, body.byteLength <= SMALL_BODY_BYTES ? SMALL_DEFLATE : DEFLATE);
 }
 
 /** Makes one record of some episodes, in this order; of a single one a record of its own. There is one at least. */
 export function encodeEpisodes(episodes: readonly GroupedEpisode[]): EncodedRecord {
   const [only] = episodes;
-  if (episodes.length === 1 && only !== undefined) return encodeRecord('episode', only.header, only.body);
+  if (episodes.length === 1 && only !== undefined) return recordOf('episode', headBytes(only), only.body);
   const { header, payload } = packGroup(episodes);
   return encodeRecord('group', header, payload);
 }
@@ -335,11 +331,13 @@ function decodeRecord(bytes: Buffer, offset: number, length: number): StoredReco
   const bodyOffset = offset + PREFIX_BYTES + prefix.readUInt32LE(4);
   const head = bytes.subarray(offset + PREFIX_BYTES, bodyOffset);
   const body = bytes.subarray(bodyOffset, offset + length);
-  const kind = keysOf(KIND_BYTES).find((name) => KIND_BYTES[name] === prefix[3]);
+  const isDeflatedGroup = prefix[3] === DEFLATED_GROUP_BYTE;
+  const kind = isDeflatedGroup ? 'group' : keysOf(KIND_BYTES).find((name) => KIND_BYTES[name] === prefix[3]);
   if (kind === undefined || checksum(prefix, head, body) !== prefix.readUInt32LE(12)) return null;
   try {
     const header: unknown = JSON.parse(head.toString('utf8'));
-    return kind === 'group' ? decodeGroup(header, body) : { kind, header, body };
+    if (kind !== 'group') return { kind, header, body };
+    return decodeGroup(header, body, isDeflatedGroup);
   } catch {
     // Right checksum, no JSON: not written by us, so damage like any other.
     return null;
@@ -347,10 +345,10 @@ function decodeRecord(bytes: Buffer, offset: number, length: number): StoredReco
 }
 
 /** Throws for what is no group, or null. */
-function decodeGroup(header: unknown, body: Uint8Array): StoredRecord | null {
+function decodeGroup(header: unknown, body: Uint8Array, isDeflated: boolean): StoredRecord | null {
   const bytes = payloadBytes(header);
   if (bytes === null || bytes > MAX_BODY_BYTES) return null;
-  const payload = inflateRawSync(body, { maxOutputLength: Math.max(1, bytes) });
+  const payload = unpackTogether(body, isDeflated, bytes);
   if (payload.byteLength !== bytes) return null;
   const parts = unpackGroup(header, payload).map((episode): StoredRecord => {
     return { kind: 'episode', ...episode, isInflated: true };

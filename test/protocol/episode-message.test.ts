@@ -3,7 +3,13 @@ import { expect, it, vi } from 'vitest';
 import { findEnvironment } from '../../envs/registry.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { episodeId } from '../../src/domain/id.ts';
-import { fromWorkerMessages, isWholeEpisode } from '../../src/protocol/episode-message.ts';
+import {
+  fromWorkerMessages,
+  isWholeEpisode,
+  packEpisode,
+  unpackEpisode,
+} from '../../src/protocol/episode-message.ts';
+import { encodeFrame, FrameReader, PREAMBLE } from '../../src/protocol/frame.ts';
 import { type FromWorker, fromWorkerSchema } from '../../src/protocol/worker.ts';
 import { workerSettings } from '../../src/run/child-settings.ts';
 import { SamplingWorker } from '../../src/sampling/worker.ts';
@@ -110,6 +116,38 @@ it('takes any whole message by hand, with and without what may be left out, and 
   expect(isWholeEpisode({ ...messageOf(1), type: 'claim' })).toBe(false);
   for (const other of [null, 1, 'episode', [], {}, { type: 'sync' }])
     expect(isWholeEpisode(other)).toBe(false);
+});
+
+it('is the same after its way, with its summary and its tensors as one attachment each', () => {
+  const message = fromWorkerSchema.parse(messageOf(3));
+  const memory = Uint8Array.from({ length: 20 }, (_, i) => i);
+  const [body, tokens, actions] = [memory.subarray(12), memory.subarray(0, 7), memory.subarray(7, 10)];
+  const reader = new FrameReader();
+  const sent = encodeFrame(...packEpisode(message, { body, tokens, actions }));
+  const [frame] = reader.push(Buffer.concat([PREAMBLE, ...sent]));
+  expect(unpackEpisode(frame!)).toEqual(message);
+  expect(frame!.attachments).toEqual({
+    summary: Buffer.from(JSON.stringify(messageOf(3)['summary'])),
+    body: Buffer.from(body),
+    samples: Buffer.from(memory.subarray(0, 10)),
+  });
+  // One that brings nothing to train on, and what is no episode.
+  expect(Object.keys(packEpisode(message, { body })[1])).toEqual(['summary', 'body']);
+  const claim = { type: 'claim' as const, count: 3 };
+  expect(packEpisode(claim)).toEqual([claim, {}]);
+  expect(unpackEpisode({ message: claim, attachments: {} })).toEqual(claim);
+});
+
+it('says what is wrong with a summary that is none', () => {
+  const attachments = { summary: Buffer.from('{"id":') };
+  expect(() => unpackEpisode({ message: { type: 'episode' }, attachments })).toThrow(
+    'expected the summary of an episode, got what is not JSON',
+  );
+  const other = unpackEpisode({
+    message: { type: 'episode', bytes: 1 },
+    attachments: { summary: Buffer.from('7') },
+  });
+  expect(fromWorkerMessages.safeParse(other).success).toBe(false);
 });
 
 it.each(['components', 'tools'])('leaves a key that is no plain one to the schema: in %s', (part) => {

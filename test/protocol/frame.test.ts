@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bytesOf, encodeFrame, FrameReader, PREAMBLE } from '../../src/protocol/frame.ts';
+import { bytesOf, encodeFrame, FrameReader, joinBytes, PREAMBLE } from '../../src/protocol/frame.ts';
 
 function frameBytes(message: object, attachments = {}): Buffer {
   return Buffer.concat(encodeFrame(message, attachments));
@@ -88,4 +88,13 @@ describe('frames', () => {
     floats[0] = 5;
     expect(new Float32Array(Uint8Array.from(bytes).buffer)).toEqual(new Float32Array([5, 3]));
   });
+});
+
+it('bytes are joined in their order, and copied only where they do not adjoin', () => {
+  const memory = Uint8Array.from({ length: 10 }, (_, i) => i);
+  const joined = joinBytes([memory.subarray(2, 4), memory.subarray(4, 4), memory.subarray(4, 9)]);
+  expect(joined).toEqual(memory.subarray(2, 9));
+  expect(joined.buffer).toBe(memory.buffer);
+  expect([...joinBytes([memory.subarray(4, 6), memory.subarray(2, 4)])]).toEqual([4, 5, 2, 3]);
+  expect(joinBytes([]).byteLength).toBe(0);
 });

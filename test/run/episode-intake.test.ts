@@ -68,3 +68,20 @@ test('what cannot be stored counts only once it can, and that of a lost worker n
   expect(batches).toEqual([['e1']]);
   expect(seen.stored).toBe(1);
 });
+
+test('while many come, more of them are stored together', async () => {
+  const { intake, batches } = setUp();
+  intake.add(received(1));
+  await vi.advanceTimersByTimeAsync(0);
+  for (let n = 2; n <= 41; n++) intake.add(received(n));
+  await vi.advanceTimersByTimeAsync(12);
+  expect(batches).toHaveLength(2);
+  intake.add(received(42));
+  await vi.advanceTimersByTimeAsync(12);
+  expect(batches).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(batches[2]).toEqual(['e42']);
+  intake.add(received(43));
+  await vi.advanceTimersByTimeAsync(12);
+  expect(batches[3]).toEqual(['e43']);
+});

@@ -12,7 +12,7 @@ import { episodeSummary } from '../support/summary.ts';
 
 function push(queue: SampleQueue, changes: Partial<EpisodeSummary>): void {
   const summary = episodeSummary(changes);
-  const attachments = { body: new Uint8Array(100), values: new Uint8Array(4 * summary.steps) };
+  const attachments = { body: new Uint8Array(100), samples: new Uint8Array(4 * summary.steps) };
   queue.push({ summary, bytes: 1, bootstrapValue: null, attachments });
 }
 
@@ -132,12 +132,11 @@ describe('too many samples', () => {
   it('keep nothing of the message that they came in', () => {
     const queue = new SampleQueue();
     const message = new Uint8Array(2 ** 20).fill(7);
-    const attachments = { body: message.subarray(0, 1000), values: message.subarray(1000, 1016) };
+    const attachments = { body: message.subarray(0, 1000), samples: message.subarray(1000, 1016) };
     queue.push({ summary: episodeSummary({ steps: 4 }), bytes: 1016, bootstrapValue: null, attachments });
-    const [samples] = queue.take(1);
-    expect(samples?.tensors['values']).toEqual(Buffer.alloc(16, 7));
-    expect(samples?.tensors['values']?.buffer.byteLength).toBe(16);
-    expect(samples?.tensors['body']).toBeUndefined();
+    const [queued] = queue.take(1);
+    expect(queued?.samples).toEqual(Buffer.alloc(16, 7));
+    expect(queued?.samples.buffer.byteLength).toBe(16);
   });
 });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
+import { episodeId } from '../../src/domain/id.ts';
 import {
   type ActionLayout,
   actionLayout,
@@ -8,9 +9,10 @@ import {
   observationTensors,
   type PolicySpec,
 } from '../../src/domain/policy-spec.ts';
-import { bytesOf } from '../../src/protocol/frame.ts';
+import { bytesOf, joinBytes } from '../../src/protocol/frame.ts';
 import { SampleBuffer, type SampleRow } from '../../src/sampling/sample-buffer.ts';
 import { createObservationArrays } from '../../trainer/policy/observation-arrays.ts';
+import { readSamples } from '../../trainer/ppo/batch.ts';
 
 const POLICIES = [loadConfig(null, { file: 'demo' }), loadConfig(null, { file: 'cartpole' })].map(
   ({ config }) => config.policy,
@@ -105,5 +107,18 @@ describe.each(POLICIES.map((spec) => [spec.kind, spec] as const))('samples of a 
       }),
       { numRuns: 4 },
     );
+  });
+
+  it('may come joined: they are in the order in which the trainer takes them apart', () => {
+    const layout = actionLayout(spec);
+    const buffer = new SampleBuffer(spec, layout);
+    for (let n = 0; n < 5; n++) {
+      buffer.push(rowOf(spec, layout, n));
+      buffer.setReward(n / 9);
+    }
+    const header = { id: episodeId(1), steps: 5, terminated: true, bootstrapValue: null };
+    const tensors = buffer.tensors();
+    const samples = joinBytes(Object.values(tensors));
+    expect(readSamples(spec, header, { samples })).toEqual(readSamples(spec, header, tensors));
   });
 });

@@ -33,6 +33,8 @@ const blocks = fc.integer({ min: 1, max: 400 }).chain((rows) =>
   fc.record({
     rows: fc.constant(rows),
     number: cellsOf(rows, numbers),
+    whole: cellsOf(rows, fc.integer({ min: -40, max: 300_000 })),
+    narrow: cellsOf(rows, fc.integer({ min: 1_790_000_000_000, max: 1_790_000_000_300 })),
     text: cellsOf(rows, fc.oneof(fc.constantFrom('a', 'b', ''), fc.string({ unit: 'grapheme' }))),
     same: fc.oneof(fc.constant(null), numbers).map((cell) => Array.from({ length: rows }, () => cell)),
   }),
@@ -60,9 +62,11 @@ function cellOf(column: Column | undefined, row: number): Cell | undefined {
 describe('a block', () => {
   it('holds the cells that it was made of, in ascending distinct values', () => {
     fc.assert(
-      fc.property(blocks, ({ rows, number, text, same }) => {
+      fc.property(blocks, ({ rows, number, whole, narrow, text, same }) => {
         const columns = [
           { name: 'number', kind: 'number' as const, cells: number },
+          { name: 'whole', kind: 'number' as const, cells: whole },
+          { name: 'narrow', kind: 'number' as const, cells: narrow },
           { name: 'text', kind: 'text' as const, cells: text },
           { name: 'same', kind: 'number' as const, cells: same },
         ];

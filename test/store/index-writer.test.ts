@@ -91,6 +91,23 @@ describe('append', () => {
     reader.close();
   });
 
+  it.each([1, 3])('writes summaries that came as JSON as they came, of %i in a record', (count) => {
+    const given = batch(1, count).map((episode) => ({
+      ...episode,
+      json: Buffer.from(` ${JSON.stringify(episode.summary)}`),
+    }));
+    const opened = openRunStore(paths);
+    opened.appendEpisodes(given);
+    opened.close();
+    const bytes = readFileSync(segment());
+    // Those of several are deflated together.
+    expect(bytes.includes(given[0]?.json ?? '?')).toBe(count === 1);
+    expect(partsIn(bytes).map(({ header }) => header)).toEqual(given.map(({ summary }) => summary));
+    rmSync(paths.database);
+    openRunStore(paths).close();
+    expect(storedIds()).toEqual(ids(1, count));
+  });
+
   it('ignores an episode that is stored already, in the same batch and later, and does not count it', () => {
     const opened = openRunStore(paths);
     opened.appendEpisodes([finished(summaryOf(1, { steps: 7 })), finished(summaryOf(1, { steps: 9 }))]);

@@ -1,8 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { crc32, deflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { packGroup } from '../../src/store/record-group.ts';
 import {
   type EncodedRecord,
   encodeEpisodes,
@@ -158,6 +160,18 @@ it('episodes of one record are read back, in order, each by itself', () => {
     }),
     { numRuns: 50 },
   );
+});
+
+it('a group of a run of format 2, which is deflated, is read as ever', () => {
+  const list = [1, 2].map((n) => ({ header: { id: `e${n}` }, body: Buffer.from('y'.repeat(9 * n)) }));
+  const { header, payload } = packGroup(list);
+  const [head, body] = [Buffer.from(JSON.stringify(header)), deflateRawSync(payload)];
+  const prefix = Buffer.from('ALRg............');
+  prefix.writeUInt32LE(head.byteLength, 4);
+  prefix.writeUInt32LE(body.byteLength, 8);
+  prefix.writeUInt32LE(crc32(Buffer.concat([prefix.subarray(0, 12), head, body])), 12);
+  const parts = partsIn(Buffer.concat([prefix, head, body]));
+  expect(parts.map((part) => ({ header: part.header, body: inflateBody(part) }))).toEqual(list);
 });
 
 function group(first: number): EncodedRecord {

@@ -92,9 +92,12 @@ export function readSamples(
   attachments: Attachments,
 ): EpisodeSamples {
   const copies = new Map<string, ArrayBuffer>();
+  const { samples } = attachments;
+  let at = 0;
   for (const [name, width] of sampleBytes(spec)) {
-    const bytes = attachments[name];
     const wanted = header.steps * width;
+    const bytes = samples === undefined ? attachments[name] : samples.subarray(at, at + wanted);
+    at += wanted;
     if (bytes?.byteLength !== wanted) {
       throw new LabError('protocol-invalid', {
         message: `samples of ${header.id}: "${name}" has ${bytes?.byteLength ?? 'no'} bytes, wanted ${wanted} for ${header.steps} steps`,
@@ -102,6 +105,12 @@ export function readSamples(
       });
     }
     copies.set(name, new Uint8Array(bytes).buffer);
+  }
+  if (samples !== undefined && samples.byteLength !== at) {
+    throw new LabError('protocol-invalid', {
+      message: `samples of ${header.id}: ${samples.byteLength} bytes, wanted ${at} for ${header.steps} steps`,
+      hint: 'the worker must use the policy shape that the trainer was started with',
+    });
   }
   if (!header.terminated && header.bootstrapValue === null) {
     throw new LabError('protocol-invalid', {

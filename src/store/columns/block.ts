@@ -120,7 +120,7 @@ function encodeColumn(
 }
 
 /** From places among the cells as they came to places among the ascending values; null comes after those. */
-function encodeCodes(rows: readonly number[], distinct: readonly Cell[], values: ArrayLike<Cell>): Codes {
+function encodeCodes(rows: ArrayLike<number>, distinct: readonly Cell[], values: ArrayLike<Cell>): Codes {
   const codeOf = new Map<Cell, number>();
   for (let code = 0; code < values.length; code += 1) codeOf.set(values[code] ?? null, code);
   const turned = Uint16Array.from(distinct, (cell) => codeOf.get(cell) ?? values.length);

@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/table.ts';
 import { EPISODE_COLUMNS, type EpisodeColumn, episodeColumnSql, type SqlValue } from '../episode-row.ts';
 import type { Cell, ColumnKind } from './column.ts';
 
@@ -47,18 +48,19 @@ export function componentOf(column: string): string | null {
   return column.startsWith('part.') ? column.slice('part.'.length) : null;
 }
 
-const PLACED = Object.entries(BLOCK_COLUMNS).map(([name, kind]) => ({
+/** The columns that every block has, and where a row in the order of EPISODE_COLUMNS has their cells. */
+export const BLOCK_CELLS = Object.entries(BLOCK_COLUMNS).map(([name, kind]) => ({
   name,
   kind,
   index: EPISODE_COLUMNS.findIndex((column) => column === name),
 }));
-const BY_NAME: ReadonlyMap<string, (typeof PLACED)[number]> = new Map(
-  PLACED.map((placed) => [placed.name, placed]),
+const BY_NAME: ReadonlyMap<string, (typeof BLOCK_CELLS)[number]> = new Map(
+  BLOCK_CELLS.map((placed) => [placed.name, placed]),
 );
 const COMPONENTS = EPISODE_COLUMNS.indexOf('components');
 
 /** The columns that every block has. */
-export const BLOCK_COLUMN_NAMES = PLACED.map(({ name }) => name);
+export const BLOCK_COLUMN_NAMES = BLOCK_CELLS.map(({ name }) => name);
 
 /**
  * What selects a row of `episodes` for a block, its values in the order of EPISODE_COLUMNS, from an index of that schema
@@ -80,22 +82,11 @@ export function cellIn(row: readonly SqlValue[], name: string): Cell {
   return row[BY_NAME.get(name)?.index ?? -1] ?? null;
 }
 
-/** What the reward components of a row paid, by column. */
-export function componentsIn(row: readonly SqlValue[]): Map<string, number> {
-  const paid = new Map<string, number>();
+/** What the reward components of a row, its values in the order of EPISODE_COLUMNS, paid, by name. */
+export function componentsIn(row: readonly SqlValue[]): Record<string, number> {
   const components: unknown = JSON.parse(String(row[COMPONENTS]));
-  if (typeof components !== 'object' || components === null) return paid;
-  for (const [name, amount] of Object.entries(components)) {
-    if (typeof amount === 'number') paid.set(componentColumn(name), amount);
-  }
-  return paid;
-}
-
-/** Calls with each cell that a row, its values in the order of EPISODE_COLUMNS, has in a block. */
-export function eachCell(
-  row: readonly SqlValue[],
-  visit: (name: string, kind: ColumnKind, cell: Cell) => void,
-): void {
-  for (const { name, kind, index } of PLACED) visit(name, kind, row[index] ?? null);
-  for (const [name, paid] of componentsIn(row)) visit(name, 'number', paid);
+  if (!isRecord(components)) return {};
+  return Object.fromEntries(
+    Object.entries(components).filter((entry): entry is [string, number] => typeof entry[1] === 'number'),
+  );
 }

@@ -3,7 +3,7 @@ import type { SqlValue } from '../episode-row.ts';
 import { schemaVersion } from '../migrations.ts';
 import { type Block, decodeBlock } from './block.ts';
 import { BLOCK_ROWS, BlockBuilder } from './block-builder.ts';
-import { SELECT_TAIL } from './block-writer.ts';
+import { endSql, tailSql } from './block-writer.ts';
 import { blockCellsSql } from './episode-cells.ts';
 import { RowTail } from './row-tail.ts';
 
@@ -26,6 +26,8 @@ export class EpisodeColumns {
 
   /** Prepared once: preparing them would take longer than running them. Null while the index is of version 1. */
   #statements: Statements | null = null;
+  /** Of the schema that they are for. */
+  #version = 1;
   readonly #selectLast: Database.Statement<[], number | null>;
   #generation = 0;
 
@@ -58,8 +60,15 @@ export class EpisodeColumns {
 
   /** Reads what the index has more than this; false when that cannot be. */
   #follow(): boolean {
-    if (this.#statements === null && schemaVersion(this.#database) < 2) return false;
-    this.#statements ??= prepareStatements(this.#database);
+    const version = schemaVersion(this.#database);
+    if (version < 2) return false;
+    // The writer brings an index to the present while it is read: rows are numbered anew then.
+    if (version !== this.#version) {
+      this.#clear();
+      this.#statements = null;
+      this.#version = version;
+    }
+    this.#statements ??= prepareStatements(this.#database, version);
     const { selectEnd, selectBlocks, selectTail } = this.#statements;
     const end = selectEnd.get();
     // Rows were dropped, and all blocks made anew.
@@ -79,7 +88,8 @@ export class EpisodeColumns {
   }
 
   #followBlocks(selectBlocks: Statements['selectBlocks']): void {
-    for (const data of selectBlocks.iterate(this.#fullRows)) {
+    for (const [start, data] of selectBlocks.iterate(this.#fullRows)) {
+      if (start !== this.#fullRows) throw new RangeError(`no block begins at row ${this.#fullRows}`);
       const block = decodeBlock(data);
       this.#full.push(block);
       this.#fullRows += block.rows;
@@ -122,23 +132,20 @@ interface Statements {
   /** Number of the row after the last one. */
   readonly selectEnd: Database.Statement<[], number>;
   /** Blocks from a row number on. */
-  readonly selectBlocks: Database.Statement<[number], Buffer>;
+  readonly selectBlocks: Database.Statement<[number], [start: number, data: Buffer]>;
   /** Rows of the tail from a row number on. */
   readonly selectTail: Database.Statement<[number], SqlValue[]>;
 }
 
-function prepareStatements(database: Database.Database): Statements {
+function prepareStatements(database: Database.Database, version: number): Statements {
   return {
-    selectEnd: database
-      .prepare<[], number>(
-        `SELECT max(coalesce((SELECT start + rows FROM episode_blocks ORDER BY start DESC LIMIT 1), 0),
-                    coalesce((SELECT max(arrival) + 1 FROM episode_tail), 0))`,
-      )
-      .pluck(),
+    selectEnd: database.prepare<[], number>(endSql(version)).pluck(),
     selectBlocks: database
-      .prepare<[number], Buffer>('SELECT data FROM episode_blocks WHERE start >= ? ORDER BY start')
-      .pluck(),
-    selectTail: database.prepare<[number], SqlValue[]>(SELECT_TAIL).raw(),
+      .prepare<[number], [start: number, data: Buffer]>(
+        'SELECT start, data FROM episode_blocks WHERE start >= ? ORDER BY start',
+      )
+      .raw(),
+    selectTail: database.prepare<[number], SqlValue[]>(tailSql(version)).raw(),
   };
 }
 

@@ -2,7 +2,7 @@ import type { SqlValue } from '../episode-row.ts';
 import type { Codes } from './bits.ts';
 import type { Block, Columns } from './block.ts';
 import { type Cell, Column, type ColumnKind } from './column.ts';
-import { BLOCK_COLUMN_NAMES, cellIn, columnKind, componentsIn } from './episode-cells.ts';
+import { BLOCK_COLUMN_NAMES, cellIn, columnKind, componentColumn, componentsIn } from './episode-cells.ts';
 
 /**
  * Rows of a block of the tail. The last of them is made anew when rows come: it must be small. But of each block the last few
@@ -88,7 +88,10 @@ class RowColumns implements Columns {
 
   /** What components paid, by column. */
   #paid(): readonly ReadonlyMap<string, number>[] {
-    this.#components ??= this.#rows.map(componentsIn);
+    this.#components ??= this.#rows.map((row) => {
+      const paid = Object.entries(componentsIn(row));
+      return new Map(paid.map(([name, amount]) => [componentColumn(name), amount]));
+    });
     return this.#components;
   }
 }

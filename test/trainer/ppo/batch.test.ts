@@ -99,6 +99,13 @@ describe('samples', () => {
     );
     const { values: _, ...rest } = message(2, 1);
     expect(() => readSamples(SMALL, header(2, true, null), rest)).toThrow('"values" has no bytes');
+    const samples = Buffer.concat(Object.values(message(2, 1)));
+    expect(() => readSamples(SMALL, header(2, true, null), { samples: samples.subarray(1) })).toThrow(
+      '"versions" has 7 bytes, wanted 8 for 2 steps',
+    );
+    expect(() => readSamples(SMALL, header(1, true, null), { samples })).toThrow(
+      `samples of e1: ${samples.length} bytes, wanted ${samples.length / 2} for 1 steps`,
+    );
   });
 
   test('of a truncated episode need a value to go on from', () => {
