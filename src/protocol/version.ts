@@ -4,7 +4,7 @@ import { z } from 'zod';
  * Version of the messages between the run process and its children; both must agree. To be raised with every change of their
  * shapes: test/protocol/version.test.ts notices one.
  */
-export const PROTOCOL_VERSION = 3;
+export const PROTOCOL_VERSION = 4;
 
 /** First message of every child. */
 export const helloSchema = z.object({

@@ -23,6 +23,8 @@ export interface DeliveredEpisode {
   readonly summary: EpisodeSummary;
   readonly bytes: number;
   readonly bootstrapValue: number | null;
+  /** Of an episode of several agents; see trainer.ts of the protocol. */
+  readonly agentValues?: readonly number[] | undefined;
   readonly attachments: Attachments;
   /** Its environment had an episode before. */
   readonly recycled?: boolean | undefined;
@@ -396,8 +398,9 @@ export class WorkerPool {
         break;
       case 'episode': {
         link.markUseful();
-        const { summary, bytes, bootstrapValue, recycled } = message;
-        options.onEpisode(settings.worker, { summary, bytes, bootstrapValue, attachments, recycled });
+        const { summary, bytes, bootstrapValue, agentValues, recycled } = message;
+        const delivered = { summary, bytes, bootstrapValue, agentValues, attachments, recycled };
+        options.onEpisode(settings.worker, delivered);
         break;
       }
       case 'report':

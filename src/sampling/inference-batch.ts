@@ -33,7 +33,7 @@ export class InferenceBatch {
   readonly #arrays: ObservationArrays;
   /** [capacity, A] */
   readonly #mask: Int32Array | Float32Array;
-  /** Of each row, the number of its slot. */
+  /** Of each row, the number of whoever sees it: an agent of a slot. */
   readonly #readers: Int32Array;
 
   /** `likeliest`: absent, the record of a step does not hold the likeliest actions. */
@@ -79,7 +79,7 @@ export class InferenceBatch {
     for (const slot of slots) {
       try {
         encodeSight(this.#spec, this.#layout, slot, this.#arrays, encoded.length);
-        this.#readers[encoded.length] = slot.index;
+        this.#readers[encoded.length] = slot.reader;
         encoded.push(slot);
       } catch (thrown) {
         slot.fail('env_crash', errorText(thrown));

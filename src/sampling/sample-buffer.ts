@@ -105,10 +105,16 @@ export class SampleBuffer {
     this.#floats[((this.#length - 1) * stride + start) >> 2] = reward;
   }
 
-  /** Copies of the filled parts, ready to send: views of one piece of memory. */
-  tensors(): Attachments {
+  /** A further reward of a step that was pushed, and whose reward was set, before. */
+  addReward(step: number, reward: number): void {
+    const { stride, reward: start } = this.#layout;
+    const at = (step * stride + start) >> 2;
+    this.#floats[at] = (this.#floats[at] ?? 0) + reward;
+  }
+
+  /** Copies of the first `steps` steps, of all if it is left out, ready to send: views of one piece of memory. */
+  tensors(steps = this.#length): Attachments {
     const { stride, places } = this.#layout;
-    const steps = this.#length;
     let total = 0;
     for (const { bytes } of places) total += bytes * steps;
     const copy = Buffer.allocUnsafe(total);

@@ -15,7 +15,7 @@ export interface StepFigures {
 }
 
 /** What figures are made of. */
-export type FiguredStep = Pick<StepRecord, 'action' | 'effective' | 'reward' | 'value' | 'tool'> & {
+export type FiguredStep = Pick<StepRecord, 'action' | 'effective' | 'reward' | 'value' | 'tool' | 'agent'> & {
   readonly parts: readonly RewardPart[];
 };
 
@@ -60,11 +60,11 @@ export class StepFigureBuilder {
     this.#step += 1;
   }
 
-  #shows({ action, effective, parts }: FiguredStep): boolean {
+  #shows({ action, effective, parts, agent }: FiguredStep): boolean {
     const has = this.#behaviours;
     if (!effective && has.has('invalid_actions')) return true;
     if (!effective && has.has('loop')) {
-      const key = formatAction(action);
+      const key = `${agent ?? ''}: ${formatAction(action)}`;
       const count = (this.#vain.get(key) ?? 0) + 1;
       this.#vain.set(key, count);
       if (count >= REPETITIONS) return true;

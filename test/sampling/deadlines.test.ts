@@ -3,7 +3,8 @@ import type { Environment, EnvironmentDefinition, StepResult } from '../../envs/
 import { episodeId } from '../../src/domain/id.ts';
 import { actionLayout, policySpecSchema } from '../../src/domain/policy-spec.ts';
 import type { Observation } from '../../src/domain/space.ts';
-import { type FinishedEpisode, Slot } from '../../src/sampling/slot.ts';
+import type { FinishedEpisode } from '../../src/sampling/finished-episode.ts';
+import { Slot } from '../../src/sampling/slot.ts';
 import { settingsOf } from '../support/worker-settings.ts';
 
 const policy = policySpecSchema.parse({ kind: 'features', features: 1, argumentSlots: { input: 2 } });
