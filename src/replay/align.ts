@@ -28,12 +28,7 @@ export function alignExecutions(left: RecordedExecution, right: RecordedExecutio
     const [a, b] = [left.steps[index], right.steps[index]];
     const step = index + 1;
     const sights = alignLines(step, fresh(a?.lines, seen[0]), fresh(b?.lines, seen[1]));
-    const done = row(
-      'step',
-      step,
-      a === undefined ? null : formatAction(a.action),
-      b === undefined ? null : formatAction(b.action),
-    );
+    const done = row('step', step, actionText(a), actionText(b));
     const paid = row('gets', step, payText(a), payText(b));
     const isSame = done.same && paid.same && sights.every(({ same }) => same);
     if (isSame) rows.push(done);
@@ -94,9 +89,18 @@ function alignLines(step: number, left: string[], right: string[]): AlignedRow[]
   return rows;
 }
 
+/** `read "a"`, or `speaker: read "a"` in an episode of several agents. */
+function actionText(step: RecordedExecution['steps'][number] | undefined): Cell {
+  if (step === undefined) return null;
+  const action = formatAction(step.action);
+  return step.agent === undefined ? action : `${step.agent}: ${action}`;
+}
+
 function payText(step: RecordedExecution['steps'][number] | undefined): Cell {
   if (step === undefined) return null;
-  const parts = step.parts.map(({ name, paid }) => `${name} ${rounded(paid)}`);
+  const parts = step.parts.map(
+    ({ name, paid, agent }) => `${name}${agent === undefined ? '' : ` to ${agent}`} ${rounded(paid)}`,
+  );
   return [`reward ${rounded(step.reward)}`, ...parts, ...(step.effective ? [] : ['no effect'])].join('  ');
 }
 
