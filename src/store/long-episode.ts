@@ -38,6 +38,7 @@ const figuredSchema = stepRecordSchema.pick({
   value: true,
   parts: true,
   tool: true,
+  agent: true,
 });
 
 const ALL = Number.POSITIVE_INFINITY;
