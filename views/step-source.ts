@@ -23,6 +23,8 @@ export interface Place {
   readonly candidates: readonly Candidate[];
   /** Who sees it, where the episode has several agents and that is known. */
   readonly agent: string | undefined;
+  /** Whoever sees it has seen nothing before: no line is marked as fresh then. */
+  readonly isFirst: boolean;
 }
 
 interface ObservationLine {
@@ -67,6 +69,7 @@ function placeAt(body: EpisodeBody, position: number): Place {
     step,
     observation: indices.map((line, index) => ({ text: texts[index] ?? '', fresh: !seen.has(line) })),
     agent,
+    isFirst: before === undefined,
     candidates: step === null ? [] : (body.candidateSets[step.candidates] ?? []),
   };
 }
@@ -107,10 +110,10 @@ export class WholeEpisode implements StepSource {
   }
 
   #holds(position: number, wanted: string): boolean {
-    const { step, observation } = this.place(position);
+    const { step, observation, isFirst } = this.place(position);
     const done = step === null ? [] : [formatAction(step.action)];
     // Lines that were there before are found where they came up.
-    const seen = observation.filter(({ fresh }) => fresh || position === 0).map(({ text }) => text);
+    const seen = observation.filter(({ fresh }) => fresh || isFirst).map(({ text }) => text);
     return [...done, ...seen].some((text) => text.toLowerCase().includes(wanted));
   }
 }

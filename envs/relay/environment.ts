@@ -176,7 +176,7 @@ function observe(episode: Episode, agent: Episode['turn']): Observation {
     const spoken = said.map((word) => `said ${word}`);
     return {
       agent,
-      lines: [task.text, `screen ${params.rounds - said.length} words left`, ...spoken],
+      lines: [task.text, `screen words left ${params.rounds - said.length}`, ...spoken],
       legal: ['input'],
       candidates: words,
     };

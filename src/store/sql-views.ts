@@ -60,6 +60,7 @@ const VIEWS: Readonly<Record<string, (schema: string, version: number) => string
       return `${value} AS ${column}`;
     });
     unfolded.push(`${version < 2 ? '1' : agentsSql} AS agents`);
+    unfolded.push(`${version < 2 ? 'NULL' : "more -> '$.agentRewards'"} AS agent_rewards`);
     unfolded.push(`${version < 2 ? "'{}'" : `coalesce(more -> '$.tools.byName', '{}')`} AS tools`);
     return `SELECT 'e' || sequence AS id, ${[...plain, ...unfolded].join(', ')}, started_at, ${isoTime('started_at')} AS started,
         terminated, truncated, success, ${behaviours.join(', ')},
