@@ -33,6 +33,7 @@ export const CONFORMANCE_RULES = {
   candidates: 'candidates are within the limits, of legal types, not empty, unique for each type',
   lines: 'an observation has a task line and no line breaks',
   components: 'reward components are finite numbers',
+  agents: 'where the catalog names agents, every observation is for one of them, and only they are paid',
   ending: 'success and failure agree with terminated',
   oracle: 'the oracle solves every task within the step limit',
   runs: 'nothing throws on a task and actions that are on offer',
@@ -152,7 +153,12 @@ async function execute(trial: Trial, env: Environment, seed: number, policy: Pol
   const seen: unknown[] = [structuredClone(observation)];
   const states = [hashState(env, report)];
   let last: StepResult | null = null;
-  checkObservation(observation, spec, report);
+  const { agents } = definition.catalog;
+  const look = (result: StepResult | null): void => {
+    checkObservation(observation, spec, report);
+    checkAgents({ env, agents, observation, result }, report);
+  };
+  look(null);
   while (actions.length < definition.catalog.maxSteps && last?.terminated !== true) {
     const action = policy(observation);
     if (action === undefined) break;
@@ -162,7 +168,7 @@ async function execute(trial: Trial, env: Environment, seed: number, policy: Pol
     given.push(last);
     seen.push(structuredClone(last));
     states.push(hashState(env, report));
-    checkObservation(observation, spec, report);
+    look(last);
     checkResult(last, action, report);
   }
   const changed = given.findIndex((each, i) => !isDeepStrictEqual(each, seen[i]));
@@ -214,6 +220,35 @@ function checkObservation({ lines, legal, candidates }: Observation, spec: Polic
       report('candidates', `there are some for ${type}, which is not legal`);
     if (texts.length === 0 && legal.includes(type))
       report('candidates', `there is none for ${type}, which is legal`);
+  }
+}
+
+interface Sight {
+  readonly env: Environment;
+  readonly agents: readonly string[] | undefined;
+  readonly observation: Observation;
+  /** Of the step before it; null at reset. */
+  readonly result: StepResult | null;
+}
+
+/** Who sees it, and who was paid; that a look by another agent is that agent's, and changes nothing. */
+function checkAgents({ env, agents, observation, result }: Sight, report: Report): void {
+  const { agent } = observation;
+  if (agents === undefined) {
+    if (agent !== undefined)
+      report('agents', `an observation is for ${agent}, and the catalog names no agents`);
+    return;
+  }
+  if (agent === undefined || !agents.includes(agent))
+    report('agents', `an observation is for ${agent ?? 'nobody'}, wanted one of ${agents.join(', ')}`);
+  const strangers = Object.keys(result?.paid ?? {}).filter((paid) => !agents.includes(paid));
+  if (strangers.length > 0) report('agents', `a step paid ${strangers.join(', ')}, who is no agent`);
+  for (const other of agents) {
+    if (other === agent || env.look === undefined) continue;
+    const before = hashState(env, report);
+    const seen = env.look(other);
+    if (seen.agent !== other) report('agents', `a look of ${other} was for ${seen.agent ?? 'nobody'}`);
+    if (hashState(env, report) !== before) report('agents', `a look of ${other} changed the state`);
   }
 }
 

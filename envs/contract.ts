@@ -11,6 +11,10 @@ export interface StepResult {
   readonly observation: Observation;
   /** Raw reward components by name; only the reward aggregator makes a number of them. */
   readonly components: Readonly<Record<string, number>>;
+  /**
+   * Components for others than the agent that acted, by agent, in an episode of several: `components` are for that one alone.
+   */
+  readonly paid?: Readonly<Record<string, Readonly<Record<string, number>>>> | undefined;
   /** The task came to its end (Gymnasium's `terminated`). Step limits are the sampler's business, not the environment's. */
   readonly terminated: boolean;
   /** Set with `terminated`. */
@@ -26,12 +30,20 @@ export interface StepResult {
 /**
  * One live environment: a slot. All randomness comes from the seeds given; two environments given the same task, seed and
  * actions show the same observations, whatever either was used for before.
+ *
+ * Where the catalog names `agents`, they act one at a time: each observation says who sees it, and the next action is that
+ * agent's. Who is next is the environment's to say.
  */
 export interface Environment {
   /** Begins an episode. Reuses whatever it can: must leave no trace of the episode before. */
   reset(task: Task, seed: number): Eventual<Observation>;
   /** Takes an action that the last observation offered. Throws only when the environment itself is broken. */
   step(action: Action): Eventual<StepResult>;
+  /**
+   * What an agent sees now, although it is another one's turn; changes nothing. Asked for when an episode of several agents is cut
+   * short, to value what was still to come for each. Absent: the observation on which it acted last stands for it.
+   */
+  look?(agent: string): Observation;
   /** The whole state as plain JSON, for hashing and comparison. */
   getState(): unknown;
   /** Throws everything away, as if newly built. */

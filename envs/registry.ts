@@ -8,6 +8,7 @@ import { catalogSchema } from '../src/domain/task.ts';
 import { acrobot, cartpole } from './classic/definitions.ts';
 import type { EnvironmentDefinition } from './contract.ts';
 import { corridor } from './corridor/definition.ts';
+import { relay } from './relay/definition.ts';
 import { waiting } from './waiting/definition.ts';
 import { workbench } from './workbench/definition.ts';
 
@@ -18,6 +19,7 @@ export const ENVIRONMENTS: Readonly<Record<string, EnvironmentDefinition>> = {
   acrobot,
   corridor,
   waiting,
+  relay,
 };
 
 /**

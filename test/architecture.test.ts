@@ -37,6 +37,7 @@ const RULES: readonly { folder: string; may: readonly string[]; packages: readon
       'envs',
       'src/rewards',
       'src/sampling/episode-ending.ts',
+      'src/sampling/answer-check.ts',
       'trainer/policy',
     ],
     packages: ['zod', 'diff'],

@@ -1,5 +1,6 @@
 import { runPaths } from '../src/store/run-directory.ts';
 import type { StepMark } from '../src/store/step-figures.ts';
+import { AGENT_HANDLERS } from './agent-actions.ts';
 import type { Handler } from './handler.ts';
 import { ReplayCursor } from './replay-cursor.ts';
 import type { REPLAY_KEYS } from './replay-keys.ts';
@@ -17,6 +18,7 @@ export const REPLAY_HANDLERS: Readonly<Record<keyof typeof REPLAY_KEYS, Handler>
   toolErrorPrevious: (session) => goTo(session, ['toolError'], -1, 'has a tool that failed'),
   behaviourNext: (session) => goTo(session, ['behaviour'], 1, 'is part of a behaviour'),
   behaviourPrevious: (session) => goTo(session, ['behaviour'], -1, 'is part of a behaviour'),
+  ...AGENT_HANDLERS,
   failureStep: goToFailure,
   matchNext: (session) => nextMatch(session, 1),
   matchPrevious: (session) => nextMatch(session, -1),

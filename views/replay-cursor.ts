@@ -1,6 +1,6 @@
 import type { EpisodeSummary } from '../src/domain/episode.ts';
 import type { StoredEpisode } from '../src/store/queries.ts';
-import { nextMarked, type StepMark } from '../src/store/step-figures.ts';
+import { nextMarked, nextTurn, type StepMark } from '../src/store/step-figures.ts';
 import { type StepSource, WholeEpisode } from './step-source.ts';
 
 /** Where the user is in an episode: a step, and how far its details are scrolled. */
@@ -79,6 +79,15 @@ export class ReplayCursor {
     const { figures } = this.steps;
     if (figures === null) return null;
     const step = nextMarked(figures, wanted, this.#position, direction);
+    if (step !== null) this.moveTo(step);
+    return step !== null;
+  }
+
+  /** Goes to the next step of the agent that acts in this one, or the one before. Null while that is not known yet. */
+  nextTurn(direction: 1 | -1): boolean | null {
+    const { figures } = this.steps;
+    if (figures === null) return null;
+    const step = nextTurn(figures, this.#position, direction);
     if (step !== null) this.moveTo(step);
     return step !== null;
   }

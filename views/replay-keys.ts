@@ -1,3 +1,4 @@
+import { AGENT_KEYS } from './agent-keys.ts';
 import type { KeyBinding } from './key-binding.ts';
 
 /** Keys of the replay of an episode. */
@@ -80,6 +81,7 @@ export const REPLAY_KEYS = {
     label: 'failure',
     description: 'the end of an episode that failed, and why',
   },
+  ...AGENT_KEYS,
   play: {
     keys: ['.', 'enter'],
     screens: ['replay'],

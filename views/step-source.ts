@@ -21,11 +21,15 @@ export interface Place {
   readonly observation: readonly ObservationLine[];
   /** What the step could have given as an argument. */
   readonly candidates: readonly Candidate[];
+  /** Who sees it, where the episode has several agents and that is known. */
+  readonly agent: string | undefined;
+  /** Whoever sees it has seen nothing before: no line is marked as fresh then. */
+  readonly isFirst: boolean;
 }
 
 interface ObservationLine {
   readonly text: string;
-  /** Was not there in the observation before. */
+  /** Was not there in the observation before, of whoever sees it. */
   readonly fresh: boolean;
 }
 
@@ -56,12 +60,16 @@ export interface StepSource {
 /** The step at a position and what the agent saw before it; at the end, what it saw last. */
 function placeAt(body: EpisodeBody, position: number): Place {
   const step = body.steps[position] ?? null;
-  const seen = new Set(body.steps[position - 1]?.observation ?? step?.observation ?? []);
+  const agent = step === null ? body.finalAgent : step.agent;
+  const before = body.steps.findLast((each, at) => at < position && each.agent === agent);
+  const seen = new Set(before?.observation ?? step?.observation ?? []);
   const indices = step?.observation ?? body.finalObservation;
   const texts = resolveLines(body, indices);
   return {
     step,
     observation: indices.map((line, index) => ({ text: texts[index] ?? '', fresh: !seen.has(line) })),
+    agent,
+    isFirst: before === undefined,
     candidates: step === null ? [] : (body.candidateSets[step.candidates] ?? []),
   };
 }
@@ -102,10 +110,10 @@ export class WholeEpisode implements StepSource {
   }
 
   #holds(position: number, wanted: string): boolean {
-    const { step, observation } = this.place(position);
+    const { step, observation, isFirst } = this.place(position);
     const done = step === null ? [] : [formatAction(step.action)];
     // Lines that were there before are found where they came up.
-    const seen = observation.filter(({ fresh }) => fresh || position === 0).map(({ text }) => text);
+    const seen = observation.filter(({ fresh }) => fresh || isFirst).map(({ text }) => text);
     return [...done, ...seen].some((text) => text.toLowerCase().includes(wanted));
   }
 }

@@ -7,24 +7,25 @@ import type { StoredEpisode } from '../store/queries.ts';
 import { formatNumber } from './format.ts';
 
 /**
- * An episode step by step. Of an observation only the lines that the one before did not have are shown; all of it at the
- * first step. Text of the agent and the environment has its control characters made visible.
+ * An episode step by step. Of an observation only the lines are shown that the one before, of the same agent, did not have. Text of the agent and the environment has its control characters made visible.
  */
 export function formatEpisode({ summary, body }: StoredEpisode): string[] {
   const lines = [...formatHead(summary)];
-  let before: ReadonlySet<number> = new Set();
-  const observe = (observation: readonly number[]): void => {
-    const fresh = observation.filter((line) => !before.has(line));
-    before = new Set(observation);
+  const before = new Map<string | undefined, ReadonlySet<number>>();
+  const observe = (observation: readonly number[], agent: string | undefined): void => {
+    const seen = before.get(agent);
+    const fresh = observation.filter((line) => seen?.has(line) !== true);
+    before.set(agent, new Set(observation));
     lines.push(...resolveLines(body, fresh).map((line) => `  | ${visibleText(line)}`));
   };
   for (const [index, step] of body.steps.entries()) {
-    lines.push('', `step ${index + 1} of ${body.steps.length}  ${formatPolicy(step)}`);
-    observe(step.observation);
+    const who = step.agent === undefined ? '' : `  ${visibleText(step.agent)}`;
+    lines.push('', `step ${index + 1} of ${body.steps.length}${who}  ${formatPolicy(step)}`);
+    observe(step.observation, step.agent);
     lines.push(`  > ${visibleText(formatAction(step.action))}`, `  ${formatReward(step)}`);
   }
   lines.push('', 'end');
-  observe(body.finalObservation);
+  observe(body.finalObservation, body.finalAgent);
   lines.push(`  ${formatOutcome(summary)}`);
   return lines;
 }
@@ -40,8 +41,13 @@ function formatHead(summary: StoredEpisode['summary']): string[] {
 }
 
 /** Tags, tools and where the time went; nothing of what an episode has not got. */
-function formatCounts({ tags, tools, stages, steps }: StoredEpisode['summary']): string[] {
+function formatCounts({ tags, tools, stages, steps, agentRewards }: StoredEpisode['summary']): string[] {
   const lines: string[] = [];
+  if (agentRewards !== undefined) {
+    const each = Object.entries(agentRewards);
+    const paid = each.map(([name, reward]) => `${visibleText(name)} ${formatNumber(reward)}`);
+    lines.push(`agents ${paid.join(', ')}`);
+  }
   if (tags.length > 0) lines.push(`tags ${tags.map(visibleText).join(', ')}`);
   if (tools.calls > 0) {
     const byName = Object.entries(tools.byName).map(([name, { calls, failed, ms }]) => {
@@ -82,9 +88,10 @@ function formatPolicy(step: StepRecord): string {
 }
 
 function formatReward(step: StepRecord): string {
-  const parts = step.parts.map(({ name, paid, weighted }) => {
+  const parts = step.parts.map(({ name, paid, weighted, agent }) => {
     const capped = paid === weighted ? '' : ` of ${formatNumber(weighted)}`;
-    return `${visibleText(name)} ${formatNumber(paid)}${capped}`;
+    const to = agent === undefined ? '' : ` to ${visibleText(agent)}`;
+    return `${visibleText(name)}${to} ${formatNumber(paid)}${capped}`;
   });
   return [`reward ${formatNumber(step.reward)}`, ...parts].join('  ');
 }

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { alertRuleSchema } from '../domain/alert.ts';
 import { DEFAULT_REWARDS } from '../domain/default-rewards.ts';
 import { hostSpecSchema } from '../domain/host.ts';
-import { MOST_SLOTS } from '../domain/slot-limit.ts';
 import { KNOB_NAMES, KNOBS, type KnobKind, type KnobName } from '../domain/knob.ts';
 import { auditRuleSchema } from '../domain/leak.ts';
 import { nearest } from '../domain/nearest.ts';
@@ -11,6 +10,7 @@ import { PROVIDERS } from '../domain/provider.ts';
 import { recordRuleSchema } from '../domain/recording.ts';
 import { type RewardRule, type RewardRules, rewardRuleSchema } from '../domain/reward.ts';
 import { scheduleSchema } from '../domain/schedule.ts';
+import { MOST_SLOTS } from '../domain/slot-limit.ts';
 import { keysOf, recordOf } from '../domain/table.ts';
 import { guardLimitsSchema, trainerOptionsSchema } from '../domain/trainer-options.ts';
 

@@ -74,6 +74,8 @@ export const episodeSummarySchema = assignmentSchema.extend({
   tags: z.array(z.string()).readonly().default([]),
   tools: toolStatisticsSchema.default(NO_TOOLS),
   stages: stageTimesSchema.default(NO_STAGES),
+  /** Paid reward by agent, of an episode of several: every agent has its entry, and together they are `reward`. */
+  agentRewards: z.record(z.string(), z.number()).optional(),
 });
 export type EpisodeSummary = Readonly<z.infer<typeof episodeSummarySchema>>;
 
@@ -108,6 +110,8 @@ export const stepRecordSchema = z.object({
   state: z.string().optional(),
   /** What its tools asked of the outside, and got. */
   calls: z.array(recordedCallSchema).optional(),
+  /** Who acted, in an episode of several agents. */
+  agent: z.string().optional(),
 });
 export type StepRecord = Readonly<z.infer<typeof stepRecordSchema>>;
 
@@ -118,10 +122,17 @@ export const episodeBodySchema = z.object({
   steps: z.array(stepRecordSchema),
   /** The observation after the last step. */
   finalObservation: z.array(z.int().nonnegative()),
+  /** Whose turn it would have been then, in an episode of several agents. */
+  finalAgent: z.string().optional(),
   /** What tools asked of the outside before the first step. */
   resetCalls: z.array(recordedCallSchema).optional(),
 });
 export type EpisodeBody = Readonly<z.infer<typeof episodeBodySchema>>;
+
+/** How many agents an episode has. */
+export function agentCount({ agentRewards }: Pick<EpisodeSummary, 'agentRewards'>): number {
+  return agentRewards === undefined ? 1 : Object.keys(agentRewards).length;
+}
 
 /** The lines that a list of indices stands for. */
 export function resolveLines(body: EpisodeBody, indices: readonly number[]): string[] {

@@ -10,6 +10,8 @@ export const rewardPartSchema = z.object({
   raw: z.number(),
   weighted: z.number(),
   paid: z.number(),
+  /** Who was paid, where that is not the agent that acted. */
+  agent: z.string().optional(),
 });
 export type RewardPart = Readonly<z.infer<typeof rewardPartSchema>>;
 

@@ -30,6 +30,8 @@ export interface Observation {
   readonly candidates: readonly Candidate[];
   /** Numeric features, for environments that have them. */
   readonly features?: readonly number[];
+  /** Who sees it, and acts next: one of the catalog's `agents`. Absent where an episode has one agent. */
+  readonly agent?: string;
 }
 
 export const actionSchema = z.object({

@@ -28,6 +28,13 @@ export interface Task extends TaskRef {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
+/** Names of the agents of an episode that has several. */
+const agentsSchema = z
+  .array(z.string().min(1).max(64))
+  .min(2)
+  .max(8)
+  .refine((names) => new Set(names).size === names.length, 'two agents have the same name');
+
 /** What an environment offers, announced by workers: the run process itself never loads an environment. */
 export const catalogSchema = z.object({
   env: z.string(),
@@ -35,6 +42,8 @@ export const catalogSchema = z.object({
   maxSteps: z.int().positive(),
   /** The task is to last: an episode that is cut short after `maxSteps` steps or more has succeeded. */
   lasting: z.boolean().optional(),
+  /** Its episodes have these agents, who act one at a time; absent: one agent, without a name. */
+  agents: agentsSchema.optional(),
   families: z
     .array(z.object({ name: z.string(), train: z.int().nonnegative(), heldOut: z.int().nonnegative() }))
     .min(1),

@@ -71,6 +71,7 @@ export function toAtif(run: string, { summary, body }: StoredEpisode): object {
         inference_ms: summary.stages.inferenceMs,
       },
       tools: summary.tools.byName,
+      ...(summary.agentRewards === undefined ? {} : { agent_rewards: summary.agentRewards }),
     },
   };
 }
@@ -107,6 +108,7 @@ function agentStep(
       reward: step.reward,
       reward_parts: step.parts,
       effective: step.effective,
+      ...(step.agent === undefined ? {} : { agent: step.agent }),
       ...(step.ms === undefined ? {} : { ms: step.ms }),
       ...(step.state === undefined ? {} : { state: step.state }),
     },

@@ -1,4 +1,4 @@
-import { type EpisodeSummary, resolveLines, type StepRecord } from '../domain/episode.ts';
+import { agentCount, type EpisodeSummary, resolveLines, type StepRecord } from '../domain/episode.ts';
 import { episodeSequence } from '../domain/id.ts';
 import { snakeCase } from '../domain/metric.ts';
 import { type IterationMetrics, iterationMetricsSchema } from '../domain/run.ts';
@@ -49,6 +49,12 @@ export function episodeColumns(run: string): TableColumn<EpisodeSummary>[] {
     { name: 'tool_calls', type: 'integer', value: ({ tools }) => tools.calls },
     { name: 'tool_failed', type: 'integer', value: ({ tools }) => tools.failed },
     { name: 'tools', type: 'text', value: ({ tools }) => JSON.stringify(tools.byName) },
+    { name: 'agents', type: 'integer', value: (episode) => agentCount(episode) },
+    {
+      name: 'agent_rewards',
+      type: 'text',
+      value: ({ agentRewards }) => (agentRewards === undefined ? null : JSON.stringify(agentRewards)),
+    },
     { name: 'reset_ms', type: 'number', value: ({ stages }) => stages.resetMs },
     { name: 'step_ms', type: 'number', value: ({ stages }) => stages.stepMs },
     { name: 'inference_ms', type: 'number', value: ({ stages }) => stages.inferenceMs },
@@ -74,6 +80,7 @@ export function stepColumns(run: string): TableColumn<StepRow>[] {
     { name: 'phase', type: 'text', value: ({ summary }) => summary.phase },
     { name: 'iteration', type: 'integer', value: ({ summary }) => summary.iteration },
     { name: 'success', type: 'flag', value: ({ summary }) => summary.success },
+    { name: 'agent', type: 'text', value: ({ step }) => step.agent ?? null },
     { name: 'observation', type: 'texts', value: ({ body, step }) => resolveLines(body, step.observation) },
     { name: 'action', type: 'text', value: ({ step }) => step.action.type },
     { name: 'argument', type: 'text', value: ({ step }) => step.action.argument },

@@ -82,11 +82,13 @@ function columnSchema({ name, type }: TableColumn<never>): SchemaElement[] {
       ]);
     case 'parts':
       return listSchema(name, [
-        { name: 'element', num_children: 4, repetition_type: 'REQUIRED' },
+        { name: 'element', num_children: 5, repetition_type: 'REQUIRED' },
         { name: 'name', type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'REQUIRED' },
         ...['raw', 'weighted', 'paid'].map((field): SchemaElement => {
           return { name: field, type: 'DOUBLE', repetition_type: 'REQUIRED' };
         }),
+        // Who was paid, where that is not the agent that acted.
+        { name: 'agent', type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'OPTIONAL' },
       ]);
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ERROR_CODES } from '../domain/error.ts';
-import { MOST_SLOTS } from '../domain/slot-limit.ts';
 import { knobNameSchema } from '../domain/knob.ts';
+import { MOST_SLOTS } from '../domain/slot-limit.ts';
 
 /** What can be done with a worker that is there. */
 export const WORKER_ACTIONS = ['drain', 'undrain', 'restart', 'remove'] as const;

@@ -28,6 +28,8 @@ const isFlag: Check = (value) => value === true || value === false;
 const isNumber: Check = (value) => Number.isFinite(value);
 const isNumberOrNull: Check = (value) => value === null || Number.isFinite(value);
 const isTime: Check = (value) => typeof value === 'number' && value >= 0 && value < Infinity;
+const isNumbers = (value: unknown): value is readonly number[] =>
+  Array.isArray(value) && value.every(isNumber);
 const isCount: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
 const isOneOf = (values: readonly unknown[]): Check => {
   return (value) => values.includes(value);
@@ -75,15 +77,17 @@ const SUMMARY: Fields<EpisodeSummary> = {
   tags: isListOf(isText),
   tools: hasFields(TOOLS),
   stages: hasFields(STAGES),
+  agentRewards: isRecordOf(isNumber),
 };
 const MESSAGE: Fields<EpisodeMessage> = {
   type: (value) => value === 'episode',
-  summary: hasFields(SUMMARY),
+  summary: hasFields(SUMMARY, 'agentRewards'),
   bytes: isCount,
   bootstrapValue: isNumberOrNull,
   recycled: isFlag,
+  agentValues: (value) => isNumbers(value) && value.length > 0,
 };
-const isWholeMessage = hasFields(MESSAGE, 'recycled');
+const isWholeMessage = hasFields(MESSAGE, 'recycled', 'agentValues');
 
 /** Whether the schema would give it back as it is. False says nothing: ask the schema. */
 export function isWholeEpisode(value: unknown): value is EpisodeMessage {
@@ -142,8 +146,8 @@ export function unpackEpisode({ message, attachments }: Frame): unknown {
   return message;
 }
 
-/** A plain object with these fields and no other; the one that is named may be left out. */
-function hasFields<Shape>(fields: Fields<Shape>, optional?: keyof Shape): Check {
+/** A plain object with these fields and no other; those that are named may be left out. */
+function hasFields<Shape>(fields: Fields<Shape>, ...optional: (keyof Shape)[]): Check {
   const checks = new Map<string, Check>(Object.entries<Check>(fields));
   return (value) => {
     if (!isRecord(value)) return false;
@@ -152,7 +156,9 @@ function hasFields<Shape>(fields: Fields<Shape>, optional?: keyof Shape): Check 
       if (checks.get(key)?.(value[key]) !== true) return false;
       missing--;
     }
-    return missing === 0 || (missing === 1 && optional !== undefined && !(optional in value));
+    if (missing === 0) return true;
+    for (const name of optional) if (!(name in value)) missing--;
+    return missing === 0;
   };
 }
 

@@ -71,6 +71,8 @@ export const executedStepSchema = z.object({
   state: z.string().optional(),
   /** Absent where a recorded action was taken. */
   decision: executedDecisionSchema.optional(),
+  /** Who acted, in an episode of several agents. */
+  agent: z.string().optional(),
 });
 export type ExecutedStep = Readonly<z.infer<typeof executedStepSchema>>;
 
@@ -104,6 +106,8 @@ export const executionSchema = z.object({
   steps: z.array(executedStepSchema),
   /** Lines of the last observation; null where there was none after the last step. */
   finalLines: z.array(z.string()).nullable(),
+  /** Who saw it, in an episode of several agents. */
+  finalAgent: z.string().optional(),
   end: executionEndSchema.nullable(),
   /** What went wrong with the environment, at which call, after `steps`; null when nothing did. */
   broken: z.object({ stage: z.enum(['build', 'task', 'reset', 'step']), reason: z.string() }).nullable(),

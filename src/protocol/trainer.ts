@@ -27,9 +27,17 @@ export const trainerStateSchema = z.object({
 export type TrainerState = Readonly<z.infer<typeof trainerStateSchema>>;
 
 /**
+ * Of an episode of several agents, V(s_T) of each, in the order in which the catalog names them; 0 for one that has not acted, and
+ * of an episode that terminated.
+ */
+export const agentValuesSchema = z.array(z.number()).min(1).readonly();
+
+/**
  * One episode, or an unfinished piece of one, as the trainer sees it; n steps, A flat actions. Attachments: the policy's
  * observation tensors (`observationTensors`), n of each · `actions` u16 [n] · `logProbabilities` f32 [n, A] of the sampling
- * policy · `values` f32 [n] · `rewards` f32 [n] · `versions` u32 [n]; or all of them, in this order, as one, `samples`.
+ * policy · `values` f32 [n] · `rewards` f32 [n] · `versions` u32 [n]. An episode of
+ * several agents has `agents` u8 [n] too, whose step each is; the reward of a step is what its agent was paid until its next.
+ * Or all of them, in this order, as one, `samples`.
  */
 export const samplesSchema = z.object({
   id: episodeIdSchema,
@@ -39,6 +47,8 @@ export const samplesSchema = z.object({
   unfinished: z.boolean().optional(),
   /** V(s_T) when the episode did not terminate, else null. */
   bootstrapValue: z.number().nullable(),
+  /** Of an episode of several agents: its steps are as many courses as agents acted. */
+  agentValues: agentValuesSchema.optional(),
 });
 export type SamplesHeader = Readonly<z.infer<typeof samplesSchema>>;
 

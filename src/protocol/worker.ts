@@ -9,6 +9,7 @@ import { PROVIDERS } from '../domain/provider.ts';
 import { recordRuleSchema } from '../domain/recording.ts';
 import { rewardRuleSchema } from '../domain/reward.ts';
 import { catalogSchema } from '../domain/task.ts';
+import { agentValuesSchema } from './trainer.ts';
 import { helloSchema } from './version.ts';
 
 /** What a worker and its slots may use. */
@@ -200,6 +201,8 @@ export const fromWorkerSchema = z.discriminatedUnion('type', [
     summary: episodeSummarySchema,
     bytes: z.int().nonnegative(),
     bootstrapValue: z.number().nullable(),
+    /** Of an episode of several agents; see trainer.ts. */
+    agentValues: agentValuesSchema.optional(),
     /** Its environment had an episode before. */
     recycled: z.boolean().optional(),
   }),

@@ -23,28 +23,21 @@ export interface AlignedRow {
 export function alignExecutions(left: RecordedExecution, right: RecordedExecution): AlignedRow[] {
   const rows: AlignedRow[] = [];
   const steps = Math.max(left.steps.length, right.steps.length);
-  const seen: [ReadonlySet<string>, ReadonlySet<string>] = [new Set(), new Set()];
+  const [before, after] = [new Sights(), new Sights()];
   for (let index = 0; index < steps; index++) {
     const [a, b] = [left.steps[index], right.steps[index]];
     const step = index + 1;
-    const sights = alignLines(step, fresh(a?.lines, seen[0]), fresh(b?.lines, seen[1]));
-    const done = row(
-      'step',
-      step,
-      a === undefined ? null : formatAction(a.action),
-      b === undefined ? null : formatAction(b.action),
-    );
+    const sights = alignLines(step, before.fresh(a?.lines, a?.agent), after.fresh(b?.lines, b?.agent));
+    const done = row('step', step, actionText(a), actionText(b));
     const paid = row('gets', step, payText(a), payText(b));
     const isSame = done.same && paid.same && sights.every(({ same }) => same);
     if (isSame) rows.push(done);
     else rows.push(...sights, done, paid);
-    seen[0] = new Set(a?.lines);
-    seen[1] = new Set(b?.lines);
   }
   const last = alignLines(
     steps + 1,
-    fresh(left.finalLines ?? [], seen[0]),
-    fresh(right.finalLines ?? [], seen[1]),
+    before.fresh(left.finalLines ?? [], left.finalAgent),
+    after.fresh(right.finalLines ?? [], right.finalAgent),
   );
   const end = row('end', steps + 1, endText(left), endText(right));
   return [...rows, ...last.filter(({ same }) => !same), end];
@@ -68,8 +61,15 @@ function row(kind: AlignedRow['kind'], step: number, left: Cell, right: Cell): A
   return { kind, step, left, right, same: left === right };
 }
 
-function fresh(lines: readonly string[] | undefined, seen: ReadonlySet<string>): string[] {
-  return (lines ?? []).filter((line) => !seen.has(line));
+/** What each agent saw last: lines are new to whoever did not see them then. */
+class Sights {
+  readonly #seen = new Map<string | undefined, ReadonlySet<string>>();
+
+  fresh(lines: readonly string[] = [], agent?: string): string[] {
+    const seen = this.#seen.get(agent);
+    this.#seen.set(agent, new Set(lines));
+    return lines.filter((line) => seen?.has(line) !== true);
+  }
 }
 
 /** Equal lines beside each other; between them, those of either side in order. */
@@ -94,9 +94,18 @@ function alignLines(step: number, left: string[], right: string[]): AlignedRow[]
   return rows;
 }
 
+/** `read "a"`, or `speaker: read "a"` in an episode of several agents. */
+function actionText(step: RecordedExecution['steps'][number] | undefined): Cell {
+  if (step === undefined) return null;
+  const action = formatAction(step.action);
+  return step.agent === undefined ? action : `${step.agent}: ${action}`;
+}
+
 function payText(step: RecordedExecution['steps'][number] | undefined): Cell {
   if (step === undefined) return null;
-  const parts = step.parts.map(({ name, paid }) => `${name} ${rounded(paid)}`);
+  const parts = step.parts.map(
+    ({ name, paid, agent }) => `${name}${agent === undefined ? '' : ` to ${agent}`} ${rounded(paid)}`,
+  );
   return [`reward ${rounded(step.reward)}`, ...parts, ...(step.effective ? [] : ['no effect'])].join('  ');
 }
 

@@ -1,3 +1,4 @@
+import type { RewardPart } from '../domain/reward.ts';
 import { formatAction } from '../domain/space.ts';
 import type { ToolUse } from '../domain/tool.ts';
 import type { ExecutedCall, ExecutedStep, Execution } from '../protocol/replay.ts';
@@ -27,6 +28,8 @@ export function isSame(verdict: Verdict): boolean {
 
 /** What two executions may differ in, and who is to blame for it. */
 const BLAME = {
+  /** It is another agent's turn. */
+  agent: 'environment drift',
   observation: 'environment drift',
   candidates: 'environment drift',
   action: 'policy drift',
@@ -99,6 +102,7 @@ function* stepDifferences(recorded: RecordedExecution, executed: Execution): Gen
       yield* callDifferences(executed.calls, step);
       return;
     }
+    yield* difference('agent', step, agentText(before.agent), agentText(after.agent));
     yield* textDifference(step, before.lines, after.lines);
     yield* difference('candidates', step, candidatesText(before), candidatesText(after));
     if (formatAction(before.action) !== formatAction(after.action)) {
@@ -150,6 +154,7 @@ function* endDifferences(recorded: RecordedExecution, executed: Execution): Gene
     return;
   }
   if (recorded.finalLines !== null && recorded.end !== null) {
+    yield* difference('agent', step, agentText(recorded.finalAgent), agentText(executed.finalAgent));
     yield* textDifference(step, recorded.finalLines, executed.finalLines ?? []);
   }
   if (recorded.end !== null) yield* difference('end', step, endText(recorded.end), endText(executed.end));
@@ -190,6 +195,10 @@ function quoted(line: string | undefined): string {
   return line === undefined ? 'no line' : JSON.stringify(line);
 }
 
+function agentText(agent: string | undefined): string {
+  return agent ?? 'nobody by name';
+}
+
 function candidatesText({ candidates }: ExecutedStep): string {
   return candidates.map(({ type, text }) => `${type} ${JSON.stringify(text)}`).join(', ');
 }
@@ -221,12 +230,18 @@ function effectText({ effective }: ExecutedStep): string {
 }
 
 function sameParts(before: ExecutedStep, after: ExecutedStep): boolean {
-  const by = new Map(after.parts.map((part) => [part.name, part]));
+  const by = new Map(after.parts.map((part) => [paidKey(part), part]));
   if (before.parts.length !== after.parts.length || !close(before.reward, after.reward)) return false;
-  return before.parts.every(({ name, raw, paid }) => {
-    const other = by.get(name);
-    return other !== undefined && close(raw, other.raw) && close(paid, other.paid);
+  if (new Set(before.parts.map(paidKey)).size !== by.size) return false;
+  return before.parts.every((part) => {
+    const other = by.get(paidKey(part));
+    return other !== undefined && close(part.raw, other.raw) && close(part.paid, other.paid);
   });
+}
+
+/** What is paid, and to whom, where that is not the agent that acted. */
+function paidKey({ name, agent }: RewardPart): string {
+  return agent === undefined ? name : `${name} to ${agent}`;
 }
 
 function close(a: number, b: number): boolean {
@@ -234,7 +249,7 @@ function close(a: number, b: number): boolean {
 }
 
 function partsText({ reward, parts }: ExecutedStep): string {
-  const named = parts.map(({ name, paid }) => `${name} ${rounded(paid)}`);
+  const named = parts.map((part) => `${paidKey(part)} ${rounded(part.paid)}`);
   return [rounded(reward), ...named].join(' ');
 }
 

@@ -12,7 +12,8 @@ import { errorText } from '../domain/error.ts';
 import type { Action, Observation } from '../domain/space.ts';
 import type { ExecutedDecision, ExecutedStep, Execution, ExecutionRequest } from '../protocol/replay.ts';
 import { type Aggregator, createAggregator } from '../rewards/aggregator.ts';
-import { createPenaltyTracker, type PenaltyTracker } from '../rewards/penalties.ts';
+import { TeamPenalties } from '../rewards/team-penalties.ts';
+import { checkAgent, checkPaid } from '../sampling/answer-check.ts';
 import { endingAfter } from '../sampling/episode-ending.ts';
 import { RecordedTools } from './recorded-tools.ts';
 
@@ -67,11 +68,14 @@ class Executing {
   readonly #actor: Actor | undefined;
   readonly #tools: RecordedTools;
   readonly #aggregator: Aggregator;
-  readonly #penalties: PenaltyTracker = createPenaltyTracker();
+  readonly #penalties = new TeamPenalties();
+  /** Null where the episode has one agent. */
+  readonly #agents: ReadonlySet<string> | null;
   readonly #steps: ExecutedStep[] = [];
   readonly #startedAt = Date.now();
   #stage: Stage = 'build';
   #finalLines: string[] | null = null;
+  #finalAgent: string | undefined;
   #end: Execution['end'] = null;
   #broken: Execution['broken'] = null;
 
@@ -83,6 +87,8 @@ class Executing {
     this.#actor = surroundings.actor;
     this.#tools = new RecordedTools(request, definition.tools ?? {});
     this.#aggregator = createAggregator(request.rewards);
+    const { agents } = definition.catalog;
+    this.#agents = agents === undefined ? null : new Set(agents);
   }
 
   async run(): Promise<void> {
@@ -104,6 +110,7 @@ class Executing {
     return {
       steps: this.#steps,
       finalLines: this.#finalLines,
+      ...(this.#finalAgent === undefined ? {} : { finalAgent: this.#finalAgent }),
       end: this.#end,
       broken: this.#broken,
       calls: [...this.#tools.made],
@@ -132,6 +139,7 @@ class Executing {
     this.#stage = 'step';
     for (let index = 0; ; index++) {
       this.#finalLines = [...seen.lines];
+      this.#finalAgent = this.#agentOf(seen);
       const choice = this.#end === null ? await this.#choose(seen, index) : null;
       if (choice === null) break;
       this.#tools.step = index + 1;
@@ -151,14 +159,26 @@ class Executing {
     return this.#actor === undefined ? null : await this.#actor.decide(seen, index);
   }
 
+  /** Who sees it; undefined in an episode of one agent. Throws `environment-invalid` where it is to say so, and does not. */
+  #agentOf(seen: Observation): string | undefined {
+    if (this.#agents === null) return undefined;
+    checkAgent(seen, this.#agents);
+    return seen.agent;
+  }
+
   #keep(
-    { lines, candidates }: Observation,
+    seen: Observation,
     { action, decision }: Choice,
     { value, ms }: Answer<StepResult>,
     state: string | undefined,
   ): void {
+    const { lines, candidates } = seen;
     const { components, effective, tool } = value;
-    const { reward, parts } = this.#aggregator.pay(components, this.#penalties.observe(action, effective));
+    const agent = this.#agentOf(seen);
+    const paid = this.#agents === null ? undefined : value.paid;
+    if (this.#agents !== null) checkPaid(paid, this.#agents);
+    const penalties = this.#penalties.of(agent).observe(action, effective);
+    const { reward, parts } = this.#aggregator.pay(components, penalties, paid);
     this.#steps.push({
       lines: [...lines],
       candidates: [...candidates],
@@ -170,6 +190,7 @@ class Executing {
       ...(ms === undefined ? {} : { ms }),
       ...(state === undefined ? {} : { state }),
       ...(decision === undefined ? {} : { decision }),
+      ...(agent === undefined ? {} : { agent }),
     });
   }
 

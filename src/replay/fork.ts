@@ -167,7 +167,8 @@ function driftBefore(episode: StoredEpisode, step: number, executions: readonly 
     );
     const first = differences.find(
       ({ kind, step: at, cosmetic }) =>
-        !cosmetic && (at < step || (at === step && (kind === 'observation' || kind === 'candidates'))),
+        !cosmetic &&
+        (at < step || (at === step && (kind === 'agent' || kind === 'observation' || kind === 'candidates'))),
     );
     if (first !== undefined)
       return `${first.kind} at step ${first.step}: ${first.recorded} became ${first.executed}`;

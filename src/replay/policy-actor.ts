@@ -57,7 +57,8 @@ export class PolicyActor implements Actor {
   readonly #random: RandomStream;
   readonly #mask: Int32Array | Float32Array;
   readonly #memory = createEncodingMemory();
-  #history: (readonly number[])[] = [];
+  /** Numeric features of each agent's newest observations; of the only one's under the empty name. */
+  readonly #histories = new Map<string, (readonly number[])[]>();
 
   constructor(bench: PolicyBench, acting: Acting) {
     this.#bench = bench;
@@ -66,17 +67,24 @@ export class PolicyActor implements Actor {
     this.#mask = (bench.arrays.mask ?? new Float32Array(bench.layout.size)).subarray(0, bench.layout.size);
   }
 
-  see({ features }: Observation): void {
+  see({ features, agent }: Observation): void {
     const { spec } = this.#bench;
-    if (spec.kind === 'features') this.#history = [...this.#history, features ?? []].slice(-spec.window);
+    if (spec.kind !== 'features') return;
+    const seen = [...this.#historyOf(agent), features ?? []].slice(-spec.window);
+    this.#histories.set(agent ?? '', seen);
+  }
+
+  #historyOf(agent: string | undefined): readonly (readonly number[])[] {
+    return this.#histories.get(agent ?? '') ?? [];
   }
 
   async decide(observation: Observation, index: number): Promise<Choice> {
     const { spec, layout, arrays } = this.#bench;
     const { versions, mode, recorded } = this.#acting;
     const policyVersion = versions[Math.min(index, versions.length - 1)] ?? 0;
+    const history = this.#historyOf(observation.agent);
+    const sight = { observation, history, memory: this.#memory };
     for (let row = 0; row < ROWS; row++) {
-      const sight = { observation, history: this.#history, memory: this.#memory };
       encodeSight(spec, layout, sight, arrays, row);
     }
     const { logProbabilities, value } = await this.#bench.ask(policyVersion);

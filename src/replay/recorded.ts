@@ -3,7 +3,7 @@ import type { Execution, ExecutionRequest } from '../protocol/replay.ts';
 import type { StoredEpisode } from '../store/queries.ts';
 
 /** What a stored episode was, in the shape of an execution, to be compared with one. */
-export interface RecordedExecution extends Pick<Execution, 'steps' | 'finalLines' | 'end'> {
+export interface RecordedExecution extends Pick<Execution, 'steps' | 'finalLines' | 'finalAgent' | 'end'> {
   /** It was made before steps had their tool: absent ones say nothing. */
   readonly lacksTools?: boolean;
 }
@@ -17,7 +17,8 @@ export function recordedExecution({ summary, body }: StoredEpisode): RecordedExe
   const kept = body.steps.reduce((count, { tool }) => count + Number(tool !== undefined), 0);
   return {
     steps: body.steps.map((step) => {
-      const { action, effective, reward, parts, tool, ms, state, policyVersion, probability, value } = step;
+      const { action, effective, reward, parts, tool, ms, state, agent } = step;
+      const { policyVersion, probability, value } = step;
       return {
         lines: resolveLines(body, step.observation),
         candidates: [...(body.candidateSets[step.candidates] ?? [])],
@@ -29,9 +30,11 @@ export function recordedExecution({ summary, body }: StoredEpisode): RecordedExe
         ...(ms === undefined ? {} : { ms }),
         ...(state === undefined ? {} : { state }),
         decision: { policyVersion, probability, value, recordedProbability: probability },
+        ...(agent === undefined ? {} : { agent }),
       };
     }),
     finalLines: resolveLines(body, body.finalObservation),
+    ...(body.finalAgent === undefined ? {} : { finalAgent: body.finalAgent }),
     lacksTools: kept < tools.calls,
     end: trust === 'void' ? null : { terminated, success, failure },
   };

@@ -17,9 +17,10 @@ export type Components = Readonly<Record<string, number>>;
 export interface Aggregator {
   /**
    * Pays one step: `components` of the environment and, beside them, `penalties`. A raw value of 0 leaves no part.
-   * Throws `environment-invalid` for a component without a rule or a raw value that is not finite.
+   * `others`: components for agents that did not act, by agent; their parts say whose they are. A cap bounds what all agents of
+   * an episode get for a component. Throws `environment-invalid` for a component without a rule or a raw value that is not finite.
    */
-  pay(components: Components, penalties?: Components): Payment;
+  pay(components: Components, penalties?: Components, others?: Readonly<Record<string, Components>>): Payment;
   /** What the episode was paid so far, by component; those never paid are absent. */
   totals(): Readonly<Record<string, number>>;
   /** Begins the next episode. */
@@ -45,7 +46,11 @@ export function createAggregator(rules: RewardRules): Aggregator {
   for (const [name, rule] of Object.entries(rules)) {
     accounts.set(name, { rule, total: 0, spent: 0, paid: false });
   }
-  const collect = (components: Components, parts: RewardPart[] | null): RewardPart[] | null => {
+  const collect = (
+    components: Components,
+    parts: RewardPart[] | null,
+    agent?: string,
+  ): RewardPart[] | null => {
     let found = parts;
     for (const name in components) {
       const raw = components[name];
@@ -54,13 +59,16 @@ export function createAggregator(rules: RewardRules): Aggregator {
       if (account === undefined) throw unknownComponent(name, rules);
       if (!Number.isFinite(raw)) throw notFinite(name, raw);
       found ??= [];
-      found.push(payOne(name, raw, account));
+      const part = payOne(name, raw, account);
+      found.push(agent === undefined ? part : { ...part, agent });
     }
     return found;
   };
   return {
-    pay(components, penalties = NOTHING) {
-      const parts = collect(penalties, collect(components, null));
+    pay(components, penalties = NOTHING, others) {
+      let parts = collect(penalties, collect(components, null));
+      if (others !== undefined)
+        for (const [agent, theirs] of Object.entries(others)) parts = collect(theirs, parts, agent);
       if (parts === null) return NO_PAYMENT;
       let reward = 0;
       for (const part of parts) reward += part.paid;

@@ -8,6 +8,8 @@ export interface TracedStep {
   readonly action: Action;
   readonly effective: boolean;
   readonly parts: readonly RewardPart[];
+  /** Who took it, in an episode of several agents. */
+  readonly agent?: string | undefined;
 }
 
 const REPETITIONS = 3;
@@ -63,7 +65,7 @@ class Tracker implements BehaviourTracker {
     }
   }
 
-  observe({ action, effective, parts }: TracedStep, penalties: Components): void {
+  observe({ action, effective, parts, agent }: TracedStep, penalties: Components): void {
     this.#steps++;
     if ('tool_switch' in penalties) this.#switches++;
     for (const part of parts) {
@@ -76,7 +78,7 @@ class Tracker implements BehaviourTracker {
     }
     if (effective) return;
     this.#ineffective++;
-    const key = formatAction(action);
+    const key = agent === undefined ? formatAction(action) : `${agent}: ${formatAction(action)}`;
     const count = (this.#vain.get(key) ?? 0) + 1;
     this.#vain.set(key, count);
     if (count >= REPETITIONS) this.#looped = true;

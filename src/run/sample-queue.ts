@@ -39,13 +39,13 @@ export class SampleQueue {
   }
 
   /** Takes in a trainable episode, but for its body: that is for the store. */
-  push({ summary, bootstrapValue, attachments }: DeliveredEpisode): void {
+  push({ summary, bootstrapValue, agentValues, attachments }: DeliveredEpisode): void {
     const { id, steps, terminated, firstPolicyVersion } = summary;
     const { reward, success, truncated, trust, wallMs, components } = summary;
     const samples = copyOf(attachments['samples'] ?? new Uint8Array(0));
     const bytes = samples.byteLength;
     this.#items.push({
-      header: { id, steps, terminated, bootstrapValue },
+      header: { id, steps, terminated, bootstrapValue, agentValues },
       samples,
       bytes,
       queuedAt: Date.now(),

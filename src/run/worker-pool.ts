@@ -23,6 +23,8 @@ export interface DeliveredEpisode {
   readonly summary: EpisodeSummary;
   readonly bytes: number;
   readonly bootstrapValue: number | null;
+  /** Of an episode of several agents; see trainer.ts of the protocol. */
+  readonly agentValues?: readonly number[] | undefined;
   /** `body`, `samples`, and `summary` as the worker wrote it; none of them of an episode that was lost with its worker. */
   readonly attachments: Attachments;
   /** Its environment had an episode before. */
@@ -398,8 +400,9 @@ export class WorkerPool {
         break;
       case 'episode': {
         link.markUseful();
-        const { summary, bytes, bootstrapValue, recycled } = message;
-        options.onEpisode(settings.worker, { summary, bytes, bootstrapValue, attachments, recycled });
+        const { summary, bytes, bootstrapValue, agentValues, recycled } = message;
+        const delivered = { summary, bytes, bootstrapValue, agentValues, attachments, recycled };
+        options.onEpisode(settings.worker, delivered);
         break;
       }
       case 'report':

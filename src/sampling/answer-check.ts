@@ -55,6 +55,19 @@ export function checkStepResult(result: StepResult, before: Observation): void {
   if (tool !== undefined) checkToolUse(tool);
 }
 
+/** Throws `environment-invalid` unless an observation of an episode of several agents says for which of them it is. */
+export function checkAgent({ agent }: Observation, agents: Pick<ReadonlyMap<string, unknown>, 'has'>): void {
+  if (typeof agent !== 'string' || !agents.has(agent)) throw wrong('an observation', 'agent', agent);
+}
+
+/** Throws `environment-invalid` unless a step pays components to agents that there are. */
+export function checkPaid(paid: StepResult['paid'], agents: Pick<ReadonlyMap<string, unknown>, 'has'>): void {
+  if (paid === undefined) return;
+  for (const [agent, components] of Object.entries(asRecord(paid, 'paid of a step'))) {
+    if (!agents.has(agent) || !isRecord(components)) throw wrong('a step', 'paid', paid);
+  }
+}
+
 function checkToolUse(tool: unknown): void {
   const { name, ok, ms, attempts } = asRecord(tool, 'the tool of a step');
   if (typeof name !== 'string' || name.length > MAX_NAME) throw wrong('a step', 'tool.name', name);

@@ -27,6 +27,8 @@ export interface Outcome {
   readonly state?: string | undefined;
   /** JSON of what its tools asked of the outside: a list of `RecordedCall`. */
   readonly calls?: string | undefined;
+  /** Who acted, in an episode of several agents. */
+  readonly agent?: string | undefined;
 }
 
 /** Bytes that a slot keeps for its steps from one episode to the next. */
@@ -98,8 +100,11 @@ export class EpisodeRecorder {
     this.#length++;
   }
 
-  /** The whole body as UTF-8 JSON. `resetCalls`: JSON of what tools asked of the outside before the first step. */
-  encode(final: Observation | null, resetCalls?: string): Uint8Array {
+  /**
+   * The whole body as UTF-8 JSON. `resetCalls`: JSON of what tools asked of the outside before the first step. `finalAgent`: whose
+   * turn it would be, in an episode of several agents.
+   */
+  encode(final: Observation | null, resetCalls?: string, finalAgent?: string): Uint8Array {
     // It may bring lines that are new.
     tail.clear(KEPT_BYTES);
     tail.ascii('],"finalObservation":[');
@@ -108,6 +113,10 @@ export class EpisodeRecorder {
     if (resetCalls !== undefined) {
       tail.ascii(',"resetCalls":');
       tail.json(resetCalls);
+    }
+    if (finalAgent !== undefined) {
+      tail.ascii(',"finalAgent":');
+      tail.string(finalAgent);
     }
     tail.ascii('}');
     head.clear(KEPT_BYTES);
@@ -194,7 +203,7 @@ function writeLikeliest(likeliest: readonly number[], out: JsonBytes): void {
   }
 }
 
-function writeOutcome({ tool, ms, state, calls }: Outcome, out: JsonBytes): void {
+function writeOutcome({ tool, ms, state, calls, agent }: Outcome, out: JsonBytes): void {
   if (tool !== undefined) {
     out.ascii(',"tool":{"name":');
     out.string(tool.name);
@@ -221,6 +230,10 @@ function writeOutcome({ tool, ms, state, calls }: Outcome, out: JsonBytes): void
     out.ascii(',"calls":');
     out.json(calls);
   }
+  if (agent !== undefined) {
+    out.ascii(',"agent":');
+    out.string(agent);
+  }
 }
 
 function writeParts(parts: readonly RewardPart[], out: JsonBytes): void {
@@ -235,6 +248,10 @@ function writeParts(parts: readonly RewardPart[], out: JsonBytes): void {
     out.number(part.weighted);
     out.ascii(',"paid":');
     out.number(part.paid);
+    if (part.agent !== undefined) {
+      out.ascii(',"agent":');
+      out.string(part.agent);
+    }
     out.ascii('}');
   }
 }

@@ -34,7 +34,7 @@ export class InferenceBatch {
   /** [capacity, A] */
   readonly #mask: Int32Array | Float32Array;
   readonly #choice: ActionChoice;
-  /** Of each row, the number of its slot. */
+  /** Of each row, the number of whoever sees it: an agent of a slot. */
   readonly #readers: Int32Array;
 
   /** `likeliest`: absent, the record of a step does not hold the likeliest actions. */
@@ -81,7 +81,7 @@ export class InferenceBatch {
     for (const slot of slots) {
       try {
         encodeSight(this.#spec, this.#layout, slot, this.#arrays, encoded.length);
-        this.#readers[encoded.length] = slot.index;
+        this.#readers[encoded.length] = slot.reader;
         encoded.push(slot);
       } catch (thrown) {
         slot.fail('env_crash', errorText(thrown));

@@ -17,13 +17,17 @@ const LINES_TOLD = 6;
 const LINE_CHARACTERS = 160;
 
 /** `state` is what `getState` gave. Throws when that is nothing that JSON can carry. */
-export function resetText({ lines, legal, candidates, features }: Observation, state: unknown): ResetText {
+export function resetText(
+  { lines, legal, candidates, features, agent }: Observation,
+  state: unknown,
+): ResetText {
   const text = {
     // As JSON, so that blanks and control characters can be told apart.
     observation: [
       ...lines.map((line) => JSON.stringify(line)),
       `legal ${stableJson(legal)}`,
       ...candidates.map((candidate) => `candidate ${stableJson(candidate)}`),
+      ...(agent === undefined ? [] : [`agent ${stableJson(agent)}`]),
       ...(features === undefined ? [] : [`features ${stableJson(features)}`]),
     ],
     state: stableJson(state, 1).split('\n'),

@@ -117,10 +117,18 @@ export class SampleBuffer {
     this.#piece.floats[(this.#base + this.#layout.reward) >> 2] = reward;
   }
 
-  /** Copies of the filled parts, ready to send: views of one piece of memory. */
-  tensors(): Attachments {
+  /** A further reward of a step that was pushed, and whose reward was set, before. */
+  addReward(step: number, reward: number): void {
+    const { stride, reward: start } = this.#layout;
+    const block = this.#blocks[Math.floor(step / BLOCK_STEPS)] ?? 0;
+    const { floats } = this.#pool.piece(block);
+    const at = (this.#pool.start(block) + (step % BLOCK_STEPS) * stride + start) >> 2;
+    floats[at] = (floats[at] ?? 0) + reward;
+  }
+
+  /** Copies of the first `steps` steps, of all if it is left out, ready to send: views of one piece of memory. */
+  tensors(steps = this.#length): Attachments {
     const { places, stride } = this.#layout;
-    const steps = this.#length;
     let total = 0;
     for (const { bytes } of places) total += bytes * steps;
     const start = outgoingMemory.take(total);

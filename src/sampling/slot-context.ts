@@ -2,8 +2,9 @@ import type { EnvironmentDefinition } from '../../envs/contract.ts';
 import type { ActionLayout } from '../domain/policy-spec.ts';
 import type { Lifeline } from '../protocol/lifeline.ts';
 import type { WorkerSettings } from '../protocol/worker.ts';
+import type { FinishedEpisode } from './finished-episode.ts';
 import type { ResetAudit } from './reset-audit.ts';
-import type { FinishedEpisode, Slot } from './slot.ts';
+import type { Slot } from './slot.ts';
 import type { TempDirectories } from './temp-directories.ts';
 
 /** What slots of one worker share. */

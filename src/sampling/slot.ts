@@ -1,6 +1,6 @@
 import type { Environment, Eventual, StepResult } from '../../envs/contract.ts';
 import { stateHash } from '../../envs/state-hash.ts';
-import { createEncodingMemory } from '../../trainer/policy/observation-encoder.ts';
+import type { EncodingMemory } from '../../trainer/policy/observation-encoder.ts';
 import type { Assignment, EpisodeSummary } from '../domain/episode.ts';
 import { environmentSeed, policySeed } from '../domain/episode-seed.ts';
 import { errorText } from '../domain/error.ts';
@@ -9,11 +9,10 @@ import { episodeSequence } from '../domain/id.ts';
 import { createRandom, type RandomStream } from '../domain/random.ts';
 import type { Observation } from '../domain/space.ts';
 import type { Task } from '../domain/task.ts';
-import type { Attachments } from '../protocol/frame.ts';
 import type { WatchedStage } from '../protocol/lifeline.ts';
 import { type Aggregator, createAggregator } from '../rewards/aggregator.ts';
 import { type BehaviourTracker, createBehaviourTracker } from '../rewards/behaviours.ts';
-import { createPenaltyTracker, type PenaltyTracker } from '../rewards/penalties.ts';
+import { TeamPenalties } from '../rewards/team-penalties.ts';
 import { checkObservation, checkStepResult, checkTask } from './answer-check.ts';
 import { CallRecorder } from './call-recorder.ts';
 import { discard } from './discard.ts';
@@ -21,7 +20,9 @@ import { type Ending, endingAfter, TRUNCATED, VOID } from './episode-ending.ts';
 import { type Decision, EpisodeRecorder } from './episode-recorder.ts';
 import { EpisodeTally } from './episode-tally.ts';
 import { SampleBuffer, type SampleRow } from './sample-buffer.ts';
+import type { SlotAgents } from './slot-agents.ts';
 import type { SlotContext, WaitedStage } from './slot-context.ts';
+import { createAgents } from './team.ts';
 import type { SlotDirectory } from './temp-directories.ts';
 
 /**
@@ -29,16 +30,6 @@ import type { SlotDirectory } from './temp-directories.ts';
  * `closing`: truncated, and the value of the last observation is wanted for bootstrapping.
  */
 export type SlotState = 'free' | 'ready' | 'busy' | 'closing';
-
-export interface FinishedEpisode {
-  readonly summary: EpisodeSummary;
-  readonly body: Uint8Array;
-  /** Null for episodes that are not trained on. */
-  readonly tensors: Attachments | null;
-  readonly bootstrapValue: number | null;
-  /** Its environment had an episode before. */
-  readonly recycled: boolean;
-}
 
 /** Characters of an environment's own words that are kept. */
 const MAX_DETAIL = 500;
@@ -50,13 +41,12 @@ export class Slot {
   readonly #context: SlotContext;
   readonly #index: number;
   readonly #aggregator: Aggregator;
-  readonly #penalties: PenaltyTracker = createPenaltyTracker();
+  readonly #penalties = new TeamPenalties();
   readonly #behaviours: BehaviourTracker;
   readonly #recorder = new EpisodeRecorder();
   readonly #samples: SampleBuffer;
   readonly #tally = new EpisodeTally();
-  /** The encoder's. */
-  readonly memory = createEncodingMemory();
+  readonly #agents: SlotAgents;
   #env: Environment;
   /** It has failed, and is closed: the next episode builds another. */
   #isBroken = false;
@@ -74,9 +64,6 @@ export class Slot {
   /** Number of the episode, for the lifeline. */
   #subject = 0;
   #task: Task | null = null;
-  #observation: Observation | null = null;
-  /** Numeric features of the newest observations, as many as the policy looks back at, the newest last. */
-  #history: (readonly number[])[] = [];
   #random: RandomStream = createRandom(0);
   #ending: Ending | null = null;
   #startedAt = 0;
@@ -97,6 +84,7 @@ export class Slot {
     this.#aggregator = createAggregator(context.settings.rewards);
     this.#behaviours = createBehaviourTracker(context.settings.rewards);
     this.#samples = new SampleBuffer(context.settings.policy, context.layout);
+    this.#agents = createAgents(index, context.definition.catalog.agents, context.settings.policy);
     this.#env = this.#build();
   }
 
@@ -125,13 +113,22 @@ export class Slot {
 
   /** The observation that waits for the policy; only while `ready` or `closing`. */
   get observation(): Observation {
-    if (this.#observation === null) throw new Error(`slot ${this.#index} has no observation`);
-    return this.#observation;
+    const { sight } = this.#agents;
+    if (sight === null) throw new Error(`slot ${this.#index} has no observation`);
+    return sight;
   }
 
-  /** Numeric features of this episode's newest observations, oldest first. */
+  /** The same as in `SlotAgents`. */
   get history(): readonly (readonly number[])[] {
-    return this.#history;
+    return this.#agents.history;
+  }
+
+  get memory(): EncodingMemory {
+    return this.#agents.memory;
+  }
+
+  get reader(): number {
+    return this.#agents.reader;
   }
 
   get mode(): Assignment['mode'] {
@@ -160,8 +157,7 @@ export class Slot {
     this.#penalties.reset();
     this.#behaviours.reset();
     this.#ending = null;
-    this.#observation = null;
-    this.#history = [];
+    this.#agents.clear();
     this.#random = createRandom(policySeed(assignment.seed));
     this.#resetCalls = undefined;
     this.#endUntrusted(assignment.task.family);
@@ -185,6 +181,7 @@ export class Slot {
     this.#policyVersion = decision.policyVersion;
     // The row's views are overwritten by the next batch: keep it before waiting for anything.
     if (this.#assignment?.phase === 'train') this.#samples.push(row);
+    this.#agents.act();
     const { lifeline } = this.#context;
     // Not by #watch: there is a step every few microseconds.
     lifeline.begin(this.#subject, 'step', this.#index);
@@ -209,9 +206,10 @@ export class Slot {
     }
   }
 
-  /** Gives the value of the last observation to an episode that was truncated. */
+  /** Gives the value of the last observation, of one agent, to an episode that was truncated. */
   bootstrap(value: number): void {
-    this.#finish(value);
+    if (this.#agents.bootstrap(value)) this.#context.onReady(this);
+    else this.#finish(value);
   }
 
   /**
@@ -340,6 +338,12 @@ export class Slot {
     this.#ending = { ...TRUNCATED, failure: 'wall_clock', detail };
     this.#giveUp();
     if (this.#assignment?.phase !== 'train' || this.#recorder.length === 0) return this.#finish(null);
+    this.#close(null);
+  }
+
+  /** Truncation bootstraps V(s_T), which takes one more look at the last observation. `env`: absent, it cannot be asked. */
+  #close(env: Environment | null): void {
+    this.#agents.close(env);
     this.#state = 'closing';
     this.#context.onReady(this);
   }
@@ -355,6 +359,7 @@ export class Slot {
     this.#tally.endReset();
     this.#resetCalls = this.#calls?.take();
     checkObservation(observation);
+    this.#agents.check(observation);
     if (this.#recycled && this.#assignment !== null) {
       const [assignment, slot, environment] = [this.#assignment, this.#index, this.#env];
       this.#context.audit?.observe({ assignment, slot, environment, observation });
@@ -364,34 +369,28 @@ export class Slot {
   }
 
   #show(observation: Observation): void {
-    this.#observation = observation;
-    this.#remember(observation.features);
+    this.#agents.show(observation);
     this.#state = 'ready';
-  }
-
-  #remember(features: readonly number[] | undefined): void {
-    const { policy } = this.#context.settings;
-    if (policy.kind !== 'features') return;
-    if (this.#history.length >= policy.window) this.#history.shift();
-    this.#history.push(features ?? []);
   }
 
   #afterStep(before: Observation, decision: Decision, result: StepResult, ms?: number): void {
     checkStepResult(result, before);
-    const penalties = this.#penalties.observe(decision.action, result.effective);
-    const payment = this.#aggregator.pay(result.components, penalties);
+    this.#agents.checkStep(result);
+    const agent = this.#agents.nameOf(before);
     const { action } = decision;
-    this.#behaviours.observe({ action, effective: result.effective, parts: payment.parts }, penalties);
+    const penalties = this.#penalties.of(agent).observe(action, result.effective);
+    const payment = this.#aggregator.pay(result.components, penalties, this.#agents.othersOf(result));
+    this.#behaviours.observe({ action, effective: result.effective, parts: payment.parts, agent }, penalties);
     const { effective, tool } = result;
     const state = this.#hashesStates ? stateHash(this.#env) : undefined;
     this.#recorder.push(
       before,
       decision,
-      { effective, tool, ms, state, calls: this.#calls?.take() },
+      { effective, tool, ms, state, calls: this.#calls?.take(), agent },
       payment,
     );
     if (result.tool !== undefined) this.#tally.tool(result.tool);
-    if (this.#assignment?.phase === 'train') this.#samples.setReward(payment.reward);
+    this.#agents.pay(payment, this.#assignment?.phase === 'train' ? this.#samples : null);
     this.#show(result.observation);
     const { settings, definition } = this.#context;
     const length = { steps: this.#recorder.length, wallMs: this.#wallMs() };
@@ -401,9 +400,8 @@ export class Slot {
       this.#finish(null);
       return;
     }
-    // Truncation bootstraps V(s_T), which takes one more look at the last observation.
-    if (this.#ending !== null) this.#state = 'closing';
-    this.#context.onReady(this);
+    if (this.#ending === null) this.#context.onReady(this);
+    else this.#close(this.#env);
   }
 
   #wallMs(now = Date.now()): number {
@@ -477,14 +475,19 @@ export class Slot {
       tags: this.#task?.tags ?? NO_TAGS,
       tools: this.#tally.tools(),
       stages: this.#tally.stages(wallMs),
+      agentRewards: this.#agents.rewards(),
     };
-    const body = this.#recorder.encode(this.#observation, this.#resetCalls);
-    const tensors = trainable ? this.#samples.tensors() : null;
+    const { newest } = this.#agents;
+    const finalAgent = newest === null ? undefined : this.#agents.nameOf(newest);
+    const body = this.#recorder.encode(newest, this.#resetCalls, finalAgent);
+    const tensors = trainable ? this.#agents.tensors(this.#samples, steps) : null;
+    const agentValues = trainable ? this.#agents.lastValues() : undefined;
     this.#samples.clear();
     this.#state = 'free';
     this.#assignment = null;
     this.#task = null;
-    this.#observation = null;
-    this.#context.onFinished(this, { summary, body, tensors, bootstrapValue, recycled: this.#recycled });
+    this.#agents.clear();
+    const recycled = this.#recycled;
+    this.#context.onFinished(this, { summary, body, tensors, bootstrapValue, agentValues, recycled });
   }
 }

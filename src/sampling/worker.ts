@@ -8,6 +8,7 @@ import type { Lifeline } from '../protocol/lifeline.ts';
 import type { FromWorker, IdleCause, WorkerReport, WorkerSettings } from '../protocol/worker.ts';
 import { Arrivals } from './batch-cost.ts';
 import { BatchWindow, type Wait } from './batch-window.ts';
+import type { FinishedEpisode } from './finished-episode.ts';
 import { InferenceBatch } from './inference-batch.ts';
 import { Likeliest } from './likeliest.ts';
 import { Lockstep } from './lockstep.ts';
@@ -16,7 +17,7 @@ import type { Measure } from './measure.ts';
 import { Pacer } from './pacer.ts';
 import { createRandomActor } from './random-actor.ts';
 import type { ResetAudit } from './reset-audit.ts';
-import { type FinishedEpisode, Slot } from './slot.ts';
+import { Slot } from './slot.ts';
 import type { TempDirectories } from './temp-directories.ts';
 import { WaitingLine } from './waiting-line.ts';
 import { WorkerWatch } from './worker-watch.ts';
@@ -443,13 +444,14 @@ export class SamplingWorker {
 
   #deliver(episode: FinishedEpisode): void {
     const started = performance.now();
-    const { body, tensors, summary, bootstrapValue, recycled } = episode;
+    const { body, tensors, summary, bootstrapValue, agentValues, recycled } = episode;
     let bytes = body.byteLength;
     for (const tensor of Object.values(tensors ?? {})) bytes += tensor.byteLength;
     this.#unacked += bytes;
     this.#watch.sent(bytes);
     this.#lockstep.spoke();
-    this.#options.send({ type: 'episode', summary, bytes, bootstrapValue, recycled }, { body, ...tensors });
+    const message = { type: 'episode', summary, bytes, bootstrapValue, agentValues, recycled } as const;
+    this.#options.send(message, { body, ...tensors });
     this.#times.recordMs += performance.now() - started;
   }
 

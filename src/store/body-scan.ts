@@ -55,6 +55,8 @@ export class BodyScanner {
     steps: new Spans(),
     finalObservation: new Spans(),
   };
+  /** Where `finalAgent` stands, which only episodes of several agents have; empty until it was read. */
+  readonly finalAgent = new Spans();
   #at = 0;
   /** The array that it stands in. */
   #array: Spans | null = null;
@@ -102,6 +104,7 @@ export class BodyScanner {
     }
     const end = skipValue(text, at);
     if (end === NOWHERE) return false;
+    if (key === 'finalAgent') this.finalAgent.add(at, end);
     this.#at = end;
     return true;
   }

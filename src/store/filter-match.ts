@@ -1,4 +1,4 @@
-import type { EpisodeSummary } from '../domain/episode.ts';
+import { agentCount, type EpisodeSummary } from '../domain/episode.ts';
 import { episodeSequence } from '../domain/id.ts';
 import { lowerAscii } from './columns/column.ts';
 import {
@@ -113,6 +113,7 @@ const NUMBERS: Readonly<Record<FixedNumberField, (episode: EpisodeSummary, now: 
   ms: ({ wallMs }) => wallMs,
   age: ({ startedAt }, now) => now - startedAt,
   started: ({ startedAt }) => startedAt,
+  agents: (episode) => agentCount(episode),
   'tool.calls': ({ tools }) => tools.calls,
   'tool.failed': ({ tools }) => tools.failed,
   'stage.reset': ({ stages }) => stages.resetMs,

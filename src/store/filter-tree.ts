@@ -22,6 +22,7 @@ export const NUMBER_FIELDS = {
   ms: 'wall-clock length in ms',
   age: 'time since it began, as 90s, 10m, 2h or 3d',
   started: 'when it began, as 2026-11-30 or 2026-11-30T14:05, local time',
+  agents: 'how many agents acted in it, 1 in most environments',
   'tool.calls': 'how often it used a tool',
   'tool.failed': 'how often a tool failed',
   'stage.reset': 'time until its first observation, as 20ms or 1.5s',

@@ -38,8 +38,11 @@ const figuredSchema = stepRecordSchema.pick({
   value: true,
   parts: true,
   tool: true,
+  agent: true,
 });
 
+/** Stands for a step that there is not. */
+const NO_STEP = -1;
 const ALL = Number.POSITIVE_INFINITY;
 const indicesSchema = z.array(z.int().nonnegative());
 
@@ -50,6 +53,8 @@ interface Trace {
   readonly ends: Uint32Array;
   readonly done: Uint32Array;
   readonly actions: readonly string[];
+  /** Of each step, and of the last observation, the step before it of whoever sees it; NO_STEP where there is none. */
+  readonly before: Int32Array;
 }
 
 /**
@@ -95,7 +100,8 @@ export class LongEpisode {
     }
     try {
       const found = { lines: lines.values, candidateSets: sets.values, steps, finalObservation };
-      return { from, body: episodeBodySchema.parse(found) };
+      const finalAgent = isLast ? this.#finalAgent() : undefined;
+      return { from, body: episodeBodySchema.parse({ ...found, finalAgent }) };
     } catch (thrown) {
       throw this.#corrupt(reasonText(thrown), thrown);
     }
@@ -113,7 +119,7 @@ export class LongEpisode {
       this.#survey.add(this.#step(figuredSchema, this.#survey.length));
     }
     if (this.#survey.length < steps.length) return null;
-    this.#survey.end(this.#values(indicesSchema, finalObservation));
+    this.#survey.end(this.#values(indicesSchema, finalObservation), this.#finalAgent());
     return this.#survey.figures;
   }
 
@@ -123,7 +129,8 @@ export class LongEpisode {
    */
   find(wanted: string, from: number, direction: 1 | -1): number | null {
     this.figures();
-    const { seen, ends, done, actions } = this.#survey?.trace ?? NO_TRACE;
+    const trace = this.#survey?.trace ?? NO_TRACE;
+    const { seen, ends, done, actions } = trace;
     const sought = wanted.toLowerCase();
     const holds = (text: string): boolean => text.toLowerCase().includes(sought);
     const inLines = this.#values(z.array(z.string()), this.#scanner.parts.lines).map(holds);
@@ -134,10 +141,7 @@ export class LongEpisode {
       if (inActions[done[place] ?? -1] === true) return place;
       const [start, end] = [place === 0 ? 0 : (ends[place - 1] ?? 0), ends[place] ?? 0];
       const lines = seen.subarray(start, end);
-      if (
-        lines.some((line) => inLines[line] === true && (place === 0 || !sawBefore(seen, ends, place, line)))
-      )
-        return place;
+      if (lines.some((line) => inLines[line] === true && !sawBefore(trace, place, line))) return place;
     }
     return null;
   }
@@ -189,6 +193,13 @@ export class LongEpisode {
     }
   }
 
+  /** Whose turn it would be after the last step; all of it has been read. */
+  #finalAgent(): string | undefined {
+    const { finalAgent } = this.#scanner;
+    if (finalAgent.length === 0) return undefined;
+    return z.string().safeParse(valueAt(this.#bytes, finalAgent, 0)).data;
+  }
+
   #corrupt(what: string, cause: unknown): LabError {
     return new LabError('segment-corrupt', {
       message: `episode ${this.summary.id} cannot be read: ${what}`,
@@ -203,6 +214,7 @@ const NO_TRACE: Trace = {
   ends: new Uint32Array(),
   done: new Uint32Array(),
   actions: [],
+  before: new Int32Array(),
 };
 
 /** Figures and trace of an episode, made step by step. */
@@ -211,6 +223,9 @@ class Survey {
   readonly #ends: Uint32Array;
   readonly #done: Uint32Array;
   readonly #actions = new Map<string, number>();
+  readonly #before: Int32Array;
+  /** The newest step of each agent, of the only one under no name. */
+  readonly #turns = new Map<string | undefined, number>();
   readonly #seen: number[] = [];
   #length = 0;
   #trace: Trace = NO_TRACE;
@@ -219,6 +234,7 @@ class Survey {
     this.#builder = new StepFigureBuilder(summary, steps);
     this.#ends = new Uint32Array(steps + 1);
     this.#done = new Uint32Array(steps);
+    this.#before = new Int32Array(steps + 1);
   }
 
   /** Steps taken so far. */
@@ -242,23 +258,28 @@ class Survey {
     const known = this.#actions.get(action) ?? this.#actions.size;
     this.#actions.set(action, known);
     this.#done[this.#length] = known;
+    this.#before[this.#length] = this.#turns.get(step.agent) ?? NO_STEP;
+    this.#turns.set(step.agent, this.#length);
     this.#length += 1;
   }
 
   /** The last observation comes after all steps. */
-  end(finalObservation: readonly number[]): void {
+  end(finalObservation: readonly number[], agent: string | undefined): void {
     if (this.#trace !== NO_TRACE) return;
+    this.#before[this.#length] = this.#turns.get(agent) ?? NO_STEP;
     for (const line of finalObservation) this.#seen.push(line);
     this.#ends[this.#length] = this.#seen.length;
     const actions = [...this.#actions.keys()];
-    this.#trace = { seen: Uint32Array.from(this.#seen), ends: this.#ends, done: this.#done, actions };
+    const seen = Uint32Array.from(this.#seen);
+    this.#trace = { seen, ends: this.#ends, done: this.#done, actions, before: this.#before };
   }
 }
 
-/** Whether a line stood in the observation before this one. */
-function sawBefore(seen: Uint32Array, ends: Uint32Array, place: number, line: number): boolean {
-  const start = place < 2 ? 0 : (ends[place - 2] ?? 0);
-  return seen.subarray(start, ends[place - 1] ?? 0).includes(line);
+/** Whether a line stood in the observation before this one, of whoever sees it. */
+function sawBefore({ seen, ends, before }: Trace, place: number, line: number): boolean {
+  const step = before[place] ?? NO_STEP;
+  if (step === NO_STEP) return false;
+  return seen.subarray(step === 0 ? 0 : (ends[step - 1] ?? 0), ends[step] ?? 0).includes(line);
 }
 
 function valueAt(bytes: Buffer, spans: Spans, index: number): unknown {

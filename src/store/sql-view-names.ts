@@ -1,6 +1,7 @@
 /** The documented views of a run in SQL. */
 export const VIEW_NAMES = [
   'episodes',
+  'agents',
   'components',
   'tools',
   'observations',

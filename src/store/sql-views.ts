@@ -1,5 +1,6 @@
 import { BEHAVIOUR_NAMES } from '../domain/failure.ts';
 import { METRICS } from '../domain/metric.ts';
+import { derivedSql } from './columns/derived-columns.ts';
 import { behaviourMask, EPISODE_COLUMNS, episodeColumnSql } from './episode-row.ts';
 import { COUNTING } from './iteration-rows.ts';
 import { VIEW_NAMES, type ViewName } from './sql-view-names.ts';
@@ -42,6 +43,9 @@ const STAGES = [
 /** SQL functions that read an episode's record: (schema, segment, offset, length, sequence) → text. */
 export const OBSERVATION_FUNCTIONS = ['first_observation', 'last_observation'] as const;
 
+/** How many agents an episode has. */
+const agentsSql = derivedSql('agents');
+
 /** What each documented view selects, of the tables of one schema; docs/SQL.md explains every column. */
 const VIEWS: Readonly<Record<ViewName, (schema: string, version: number) => string>> = {
   episodes: (schema, version) => {
@@ -55,6 +59,8 @@ const VIEWS: Readonly<Record<ViewName, (schema: string, version: number) => stri
       const value = version < 2 ? '0' : `coalesce(more ->> '$.stages.${field}', 0)`;
       return `${value} AS ${column}`;
     });
+    unfolded.push(`${version < 2 ? '1' : agentsSql} AS agents`);
+    unfolded.push(`${version < 2 ? 'NULL' : "more -> '$.agentRewards'"} AS agent_rewards`);
     unfolded.push(`${version < 2 ? "'{}'" : `coalesce(more -> '$.tools.byName', '{}')`} AS tools`);
     return `SELECT 'e' || sequence AS id, ${[...plain, ...unfolded].join(', ')}, started_at, ${isoTime('started_at')} AS started,
         terminated, truncated, success, ${behaviours.join(', ')},
@@ -69,6 +75,9 @@ const VIEWS: Readonly<Record<ViewName, (schema: string, version: number) => stri
     `SELECT ${WHOSE}, part.key AS tool, part.value ->> '$.calls' AS calls, part.value ->> '$.failed' AS failed,
         part.value ->> '$.ms' AS ms
       FROM ${fromMore(schema, version)}, json_each(one.more, '$.tools.byName') AS part`,
+  agents: (schema, version) =>
+    `SELECT ${WHOSE}, part.key AS agent, part.value AS reward
+      FROM ${fromMore(schema, version)}, json_each(one.more, '$.agentRewards') AS part`,
   observations: (schema) => {
     const texts = OBSERVATION_FUNCTIONS.map(
       (name) => `${name}('${schema}', one.segment, one.offset, one.length, one.sequence) AS ${name}`,

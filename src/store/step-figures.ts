@@ -12,10 +12,12 @@ export interface StepFigures {
   readonly values: Float32Array;
   /** Bits of STEP_MARKS. */
   readonly marks: Uint8Array;
+  /** Of each step a number for who acted; 0 where nobody is named. */
+  readonly turns: Uint8Array;
 }
 
 /** What figures are made of. */
-export type FiguredStep = Pick<StepRecord, 'action' | 'effective' | 'reward' | 'value' | 'tool'> & {
+export type FiguredStep = Pick<StepRecord, 'action' | 'effective' | 'reward' | 'value' | 'tool' | 'agent'> & {
   readonly parts: readonly RewardPart[];
 };
 
@@ -30,6 +32,7 @@ export class StepFigureBuilder {
   readonly #behaviours: ReadonlySet<string>;
   /** How often each action had no effect. */
   readonly #vain = new Map<string, number>();
+  readonly #agents = new Map<string | undefined, number>([[undefined, 0]]);
   #switches = 0;
   #step = 0;
 
@@ -39,6 +42,7 @@ export class StepFigureBuilder {
       rewards: new Float32Array(steps),
       values: new Float32Array(steps),
       marks: new Uint8Array(steps),
+      turns: new Uint8Array(steps),
     };
   }
 
@@ -47,7 +51,7 @@ export class StepFigureBuilder {
   }
 
   add(step: FiguredStep): void {
-    const { rewards, values, marks } = this.#figures;
+    const { rewards, values, marks, turns } = this.#figures;
     rewards[this.#step] = step.reward;
     values[this.#step] = step.value;
     let bits = 0;
@@ -57,14 +61,17 @@ export class StepFigureBuilder {
     if (step.tool?.ok === false) bits |= STEP_MARKS.toolError;
     if (this.#behaviours.size > 0 && this.#shows(step)) bits |= STEP_MARKS.behaviour;
     marks[this.#step] = bits;
+    const turn = this.#agents.get(step.agent) ?? this.#agents.size;
+    this.#agents.set(step.agent, turn);
+    turns[this.#step] = turn;
     this.#step += 1;
   }
 
-  #shows({ action, effective, parts }: FiguredStep): boolean {
+  #shows({ action, effective, parts, agent }: FiguredStep): boolean {
     const has = this.#behaviours;
     if (!effective && has.has('invalid_actions')) return true;
     if (!effective && has.has('loop')) {
-      const key = formatAction(action);
+      const key = `${agent ?? ''}: ${formatAction(action)}`;
       const count = (this.#vain.get(key) ?? 0) + 1;
       this.#vain.set(key, count);
       if (count >= REPETITIONS) return true;
@@ -86,6 +93,15 @@ export function figuresOf(
   const builder = new StepFigureBuilder(summary, steps.length);
   for (const step of steps) builder.add(step);
   return builder.figures;
+}
+
+/** The next step of the agent that acts in one, or the one before; null when there is none. */
+export function nextTurn({ turns }: StepFigures, from: number, direction: 1 | -1): number | null {
+  const turn = turns[from];
+  for (let step = from + direction; step >= 0 && step < turns.length; step += direction) {
+    if (turns[step] === turn) return step;
+  }
+  return null;
 }
 
 /** The next step with any of some marks, from one (not itself) on, or before it; null when there is none. */

@@ -95,6 +95,36 @@ async function findRules(definition: EnvironmentDefinition): Promise<Conformance
   return [...new Set(findings.map((finding) => finding.rule))];
 }
 
+function seen(agent: string): Observation {
+  return { agent, lines: ['task take turns'], legal: ['noop'], candidates: [] };
+}
+
+function turn(agent: string): StepResult {
+  const ending = { terminated: false, success: false, failure: null };
+  return { observation: seen(agent), components: {}, ...ending, effective: true };
+}
+
+/** What the rule `agents` finds in two agents who take turns, with something changed. */
+async function agentFindings(change: Partial<Environment>): Promise<string[]> {
+  const sound = createCounter(() => ({}));
+  const environment: Environment = {
+    reset: () => seen('speaker'),
+    step: () => turn('listener'),
+    look: seen,
+    getState: () => ({}),
+    fullReset: () => undefined,
+    close: () => undefined,
+    ...change,
+  };
+  const definition: EnvironmentDefinition = {
+    catalog: { ...sound.catalog, agents: ['speaker', 'listener'] },
+    createTask: (ref) => sound.createTask(ref),
+    create: () => environment,
+  };
+  const findings = await checkEnvironment(definition, { episodes: 1, seed: 1 });
+  return [...new Set(findings.filter(({ rule }) => rule === 'agents').map(({ message }) => message))];
+}
+
 const changing = ['task count'];
 
 const FAULTS: readonly [string, ConformanceRule, (state: CounterState) => Partial<Broken>][] = [
@@ -155,6 +185,7 @@ const FAULTS: readonly [string, ConformanceRule, (state: CounterState) => Partia
     () => ({ result: { terminated: true, success: true, failure: 'wrong_result' } }),
   ],
   ['an oracle that does not get there', 'oracle', () => ({ result: { terminated: false, success: false } })],
+  ['an agent that the catalog does not name', 'agents', () => ({ observation: { agent: 'ann' } })],
   ['a step that throws', 'runs', () => ({ throws: 'out of order' })],
   [
     'an observation changed after it was given',
@@ -173,6 +204,21 @@ describe('the conformance checks', () => {
 
   test.each(FAULTS)('%s is found', async (_what, rule, broken) => {
     expect(await findRules(createCounter(broken))).toContain(rule);
+  });
+
+  test('agents who take turns have no findings, and each fault of theirs has', async () => {
+    expect(await agentFindings({})).toEqual([]);
+    const look = { ...seen('listener'), agent: 'speaker' };
+    expect(await agentFindings({ look: () => look })).toContain('a look of listener was for speaker');
+    let looks = 0;
+    const forgetful = { look: seen, getState: () => ({ looks: looks++ }) };
+    expect(await agentFindings(forgetful)).toContain('a look of listener changed the state');
+    const { agent: _, ...nobody } = seen('speaker');
+    expect(await agentFindings({ reset: () => nobody })).toContain(
+      'an observation is for nobody, wanted one of speaker, listener',
+    );
+    const stranger: StepResult = { ...turn('listener'), paid: { dan: { gift: 1 } } };
+    expect(await agentFindings({ step: () => stranger })).toContain('a step paid dan, who is no agent');
   });
 
   test('there is a fault here for every rule', () => {

@@ -22,7 +22,7 @@ describe('the registry', () => {
     await expect(findEnvironment('workbensh')).rejects.toMatchObject({
       code: 'environment-invalid',
       message:
-        'there is no environment "workbensh"; there are: workbench, cartpole, acrobot, corridor, waiting',
+        'there is no environment "workbensh"; there are: workbench, cartpole, acrobot, corridor, waiting, relay',
       hint: 'did you mean workbench?',
     });
   });
@@ -30,7 +30,7 @@ describe('the registry', () => {
   test('a name like none, even one of an object’s own members, is refused with those there are', async () => {
     await expect(findEnvironment('toString')).rejects.toMatchObject({
       code: 'environment-invalid',
-      hint: 'set env.name to one of: workbench, cartpole, acrobot, corridor, waiting; or to the path of a module of yours, beginning with "./"',
+      hint: 'set env.name to one of: workbench, cartpole, acrobot, corridor, waiting, relay; or to the path of a module of yours, beginning with "./"',
     });
   });
 });

@@ -27,10 +27,17 @@ function messageOf(sequence: number): { [key: string]: Json } {
   };
   const message = {
     type: 'episode',
-    summary: { ...summary, tools, tags: ['chained'] },
+    summary: {
+      ...summary,
+      tools,
+      tags: ['chained'],
+      ...(sequence % 2 === 0 ? {} : { agentRewards: { speaker: 1.5, listener: -1 } }),
+    },
     bytes: 7,
     bootstrapValue: null,
     recycled: true,
+    // Every other one is of several agents.
+    ...(sequence % 2 === 0 ? {} : { agentValues: [0.5, 0] }),
   };
   return JSON.parse(JSON.stringify(message));
 }
@@ -111,7 +118,7 @@ it('what is accepted by hand the schema accepts too, and gives back as it is; it
 
 it('takes any whole message by hand, with and without what may be left out, and no other kind', () => {
   for (let n = 1; n <= 30; n++) expect(isWholeEpisode(messageOf(n)), `e${n}`).toBe(true);
-  const { recycled: _, ...without } = messageOf(1);
+  const { recycled: _recycled, agentValues: _values, ...without } = messageOf(1);
   expect(isWholeEpisode(without)).toBe(true);
   expect(isWholeEpisode({ ...messageOf(1), type: 'claim' })).toBe(false);
   for (const other of [null, 1, 'episode', [], {}, { type: 'sync' }])

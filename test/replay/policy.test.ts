@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { EnvironmentDefinition } from '../../envs/contract.ts';
 import { corridor } from '../../envs/corridor/definition.ts';
+import { relay } from '../../envs/relay/definition.ts';
 import { workbench } from '../../envs/workbench/definition.ts';
 import { DEFAULT_REWARDS } from '../../src/domain/default-rewards.ts';
 import { type Assignment, episodeBodySchema } from '../../src/domain/episode.ts';
@@ -9,16 +10,18 @@ import { actionLayout, type PolicySpec, policySpecSchema } from '../../src/domai
 import { formatAction } from '../../src/domain/space.ts';
 import type { Execution, ExecutionRequest } from '../../src/protocol/replay.ts';
 import { nearestVersion, type PolicySettings, policyRequest } from '../../src/replay/acting.ts';
+import { alignExecutions } from '../../src/replay/align.ts';
 import { compareExecutions } from '../../src/replay/compare.ts';
 import { executeEpisode } from '../../src/replay/execute.ts';
 import { type Fork, forkLines, forkOf, forkRequests, parseAction } from '../../src/replay/fork.ts';
 import { PolicyActor, PolicyBench } from '../../src/replay/policy-actor.ts';
-import { recordedExecution } from '../../src/replay/recorded.ts';
+import { executionRequest, recordedExecution } from '../../src/replay/recorded.ts';
 import { InferenceBatch } from '../../src/sampling/inference-batch.ts';
 import { Slot } from '../../src/sampling/slot.ts';
 import type { StoredEpisode } from '../../src/store/queries.ts';
 import { createPolicy } from '../../trainer/policy/inference.ts';
 import { initialWeights } from '../../trainer/policy/parameters.ts';
+import { RING_REWARDS, ring } from '../support/ring.ts';
 import { settingsOf } from '../support/worker-settings.ts';
 
 const SLOTS = 12;
@@ -27,6 +30,8 @@ const REWARDS = {
   ...DEFAULT_REWARDS,
   time: { weight: 1, cap: null },
   wrong_end: { weight: 1, cap: null },
+  own: RING_REWARDS.own,
+  gift: RING_REWARDS.gift,
 };
 
 /** A run in small: its environment, its policy, and weights of two versions. */
@@ -141,9 +146,25 @@ const memory = new Lab(
   }),
 );
 
+/** Two agents who see different things, and three each of whom looks back at what it saw itself. */
+const relayed = new Lab(relay, policySpecSchema.parse({ embedding: 8, hidden: 16 }));
+const round = new Lab(
+  ring(),
+  policySpecSchema.parse({
+    kind: 'features',
+    features: 2,
+    window: 4,
+    network: 'gru',
+    hidden: 8,
+    argumentSlots: { input: 1 },
+  }),
+);
+
 describe.each([
   ['reads text', text],
   ['looks back at numbers', memory],
+  ['acts for two agents', relayed],
+  ['looks back for each of three agents', round],
 ])('a policy that %s', (_what, lab) => {
   it('takes the same actions again, whatever batches its steps were in, over a change of its version', async () => {
     const episodes = await lab.sample();
@@ -291,6 +312,68 @@ describe('a policy whose weights are not there', () => {
     const { steps, end } = await text.execute(request);
     expect(steps.length).toBeLessThanOrEqual(4);
     expect(end === null || end.terminated || steps.length === 4).toBe(true);
+  });
+});
+
+/** What an episode of two agents comes to, done again by its actions. */
+async function verdictOf(of: StoredEpisode): Promise<string> {
+  const execution = await relayed.execute(executionRequest(of, relayed.settings));
+  const { verdict, reason } = compareExecutions(recordedExecution(of), execution);
+  return `${verdict}: ${reason}`;
+}
+
+describe('an episode of several agents', () => {
+  let episode: StoredEpisode;
+  beforeAll(async () => {
+    const episodes = await relayed.sample(40);
+    const long = episodes.find(({ summary }) => summary.steps >= 4 && summary.mode === 'sampled');
+    if (long === undefined) throw new Error('every episode ended early');
+    episode = long;
+  });
+  const change = (steps: StoredEpisode['body']['steps']): StoredEpisode => ({
+    ...episode,
+    body: { ...episode.body, steps },
+  });
+
+  it('is done again by its actions, to the payments of every agent', async () => {
+    expect(await verdictOf(episode)).toMatch(/^identical: the same, in [456] steps$/u);
+  });
+
+  it('parts where it is another agent’s turn, or another one is paid', async () => {
+    const swapped = episode.body.steps.map((step, at) => (at === 2 ? { ...step, agent: 'listener' } : step));
+    expect(await verdictOf(change(swapped))).toBe(
+      'environment drift: agent at step 3: listener became speaker',
+    );
+    const last = episode.body.steps.length - 1;
+    const kept = episode.body.steps.map((step, at) =>
+      at === last ? { ...step, parts: step.parts.map(({ agent: _agent, ...part }) => part) } : step,
+    );
+    expect(await verdictOf(change(kept))).toMatch(/^environment drift: reward at step \d: .+ to speaker/u);
+    const final = { ...episode, body: { ...episode.body, finalAgent: 'speaker' } };
+    expect(await verdictOf(final)).toMatch(/^environment drift: agent at step \d: speaker became listener$/u);
+  });
+
+  it.each([1, 2, 3])('goes on in other ways from step %i, whoever acts in it', async (step) => {
+    const plan = { step, action: null, version: null, count: 4, maxSteps: null };
+    const executions: Execution[] = [];
+    for (const request of forkRequests(episode, relayed.settings, relayed.ground, plan))
+      executions.push(await relayed.execute(request));
+    const fork = forkOf(episode, plan, executions);
+    expect(fork.drift).toBeNull();
+    expect(fork.brokenBy).toBeNull();
+    for (const { steps } of executions)
+      expect(steps.map(({ agent }) => agent)).toEqual(
+        steps.map((_, at) => (at % 2 === 0 ? 'speaker' : 'listener')),
+      );
+  });
+
+  it('is aligned with another by step, with the names of those who acted', () => {
+    const recorded = recordedExecution(episode);
+    const rows = alignExecutions(recorded, recorded).filter(({ kind }) => kind === 'step');
+    expect(rows[0]?.left).toMatch(/^speaker: input "\w+"$/u);
+    expect(rows[1]?.left).toMatch(/^listener: /u);
+    const other = { ...recorded, steps: recorded.steps.map((step) => ({ ...step, agent: 'listener' })) };
+    expect(alignExecutions(recorded, other).find(({ kind }) => kind === 'step')?.same).toBe(false);
   });
 });
 

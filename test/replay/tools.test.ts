@@ -9,7 +9,8 @@ import { type Comparison, compareExecutions } from '../../src/replay/compare.ts'
 import { executeEpisode } from '../../src/replay/execute.ts';
 import { executionRequest, recordedExecution } from '../../src/replay/recorded.ts';
 import { toolScoresOf } from '../../src/replay/score.ts';
-import { type FinishedEpisode, Slot } from '../../src/sampling/slot.ts';
+import type { FinishedEpisode } from '../../src/sampling/finished-episode.ts';
+import { Slot } from '../../src/sampling/slot.ts';
 import type { StoredEpisode } from '../../src/store/queries.ts';
 import { service } from '../support/service-environment.ts';
 import { settingsOf } from '../support/worker-settings.ts';

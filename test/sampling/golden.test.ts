@@ -13,8 +13,9 @@ import {
   policySpecSchema,
 } from '../../src/domain/policy-spec.ts';
 import { deriveSeed } from '../../src/domain/random.ts';
+import type { FinishedEpisode } from '../../src/sampling/finished-episode.ts';
 import { InferenceBatch } from '../../src/sampling/inference-batch.ts';
-import { type FinishedEpisode, Slot } from '../../src/sampling/slot.ts';
+import { Slot } from '../../src/sampling/slot.ts';
 import type { Policy } from '../../trainer/policy/inference.ts';
 import type { ObservationArrays } from '../../trainer/policy/observation-arrays.ts';
 

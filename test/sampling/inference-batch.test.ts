@@ -3,8 +3,9 @@ import type { EnvironmentDefinition } from '../../envs/contract.ts';
 import { episodeId } from '../../src/domain/id.ts';
 import { actionLayout, policySpecSchema } from '../../src/domain/policy-spec.ts';
 import type { Observation } from '../../src/domain/space.ts';
+import type { FinishedEpisode } from '../../src/sampling/finished-episode.ts';
 import { InferenceBatch } from '../../src/sampling/inference-batch.ts';
-import { type FinishedEpisode, Slot } from '../../src/sampling/slot.ts';
+import { Slot } from '../../src/sampling/slot.ts';
 import type { Policy } from '../../trainer/policy/inference.ts';
 import { settingsOf } from '../support/worker-settings.ts';
 

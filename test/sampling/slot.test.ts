@@ -3,7 +3,8 @@ import { cartpole } from '../../envs/classic/definitions.ts';
 import type { EnvironmentDefinition } from '../../envs/contract.ts';
 import { episodeId } from '../../src/domain/id.ts';
 import { actionLayout, policySpecSchema } from '../../src/domain/policy-spec.ts';
-import { type FinishedEpisode, Slot } from '../../src/sampling/slot.ts';
+import type { FinishedEpisode } from '../../src/sampling/finished-episode.ts';
+import { Slot } from '../../src/sampling/slot.ts';
 import { settingsOf } from '../support/worker-settings.ts';
 
 const policy = policySpecSchema.parse({ kind: 'features', features: 4, argumentSlots: { input: 2 } });

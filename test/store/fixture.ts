@@ -72,6 +72,7 @@ export function mixedSummary(sequence: number): EpisodeSummary {
     reward: trust === 'void' ? null : sequence / 7,
     phase: sequence % 5 === 0 ? 'eval' : 'train',
     behaviours: sequence % 4 === 0 ? ['loop', 'unread_submit'] : [],
+    ...(sequence % 6 === 0 ? { agentRewards: { speaker: 1.5, listener: sequence } } : {}),
   });
 }
 

@@ -36,9 +36,11 @@ function longBody(steps = STEPS, seed = 1): EpisodeBody {
       effective: step % 7 !== 0,
       reward: step % 50 === 0 ? 0.25 : 0,
       parts: step % 50 === 0 ? [{ name: 'progress', raw: 1, weighted: 0.25, paid: 0.25 }] : [],
+      ...(step % 5 < 2 ? { agent: ['speaker', 'listener'][step % 5] } : {}),
       ...(step % 90 === 4 ? { tool: { name: 'move', ok: step % 180 !== 4 } } : {}),
     })),
     finalObservation: [steps + 2, 0],
+    finalAgent: 'listener',
   };
 }
 
@@ -65,6 +67,7 @@ describe('a long episode', () => {
       }
       const final = until === STEPS ? resolveLines(body, body.finalObservation) : [];
       expect(resolveLines(page, page.finalObservation)).toEqual(final);
+      expect(page.finalAgent).toBe(until === STEPS ? 'listener' : undefined);
       // Only what the page needs is handed on.
       expect(page.lines.length).toBeLessThanOrEqual(page.steps.length + 4);
     }

@@ -114,6 +114,7 @@ function numberOf(episode: EpisodeSummary, field: NumberField): number | null {
     ms: episode.wallMs,
     age: NOW - episode.startedAt,
     started: episode.startedAt,
+    agents: Math.max(1, Object.keys(episode.agentRewards ?? {}).length),
     'tool.calls': episode.tools.calls,
     'tool.failed': episode.tools.failed,
     'stage.reset': episode.stages.resetMs,

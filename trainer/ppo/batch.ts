@@ -9,7 +9,8 @@ import type { TrainerOptions } from '../../src/domain/trainer-options.ts';
 import type { Attachments } from '../../src/protocol/frame.ts';
 import type { SamplesHeader } from '../../src/protocol/trainer.ts';
 import { createObservationArrays, type ObservationArrays } from '../policy/observation-arrays.ts';
-import { type EpisodeCourse, explainedVariance, normalise, writeAdvantages } from './advantages.ts';
+import { explainedVariance, normalise, writeAdvantages } from './advantages.ts';
+import { type TurnCourse, writeTurnAdvantages } from './turn-advantages.ts';
 
 /** One episode's samples, as src/protocol/trainer.ts describes them. */
 export interface EpisodeSamples {
@@ -26,6 +27,8 @@ export interface EpisodeSamples {
   readonly values: Float32Array;
   readonly rewards: Float32Array;
   readonly versions: Uint32Array;
+  /** Of an episode of several agents, whose step each is, and V(s_T) of each agent. */
+  readonly turns?: Pick<TurnCourse, 'agents' | 'finalValues'> | undefined;
 }
 
 /** How episodes become a batch. */
@@ -106,6 +109,9 @@ export function readSamples(
     }
     copies.set(name, new Uint8Array(bytes).buffer);
   }
+  const joinedAgents =
+    header.agentValues === undefined ? undefined : samples?.subarray(at, at + header.steps);
+  at += joinedAgents?.byteLength ?? 0;
   if (samples !== undefined && samples.byteLength !== at) {
     throw new LabError('protocol-invalid', {
       message: `samples of ${header.id}: ${samples.byteLength} bytes, wanted ${at} for ${header.steps} steps`,
@@ -118,6 +124,7 @@ export function readSamples(
       hint: 'send the value of the last observation of a truncated episode',
     });
   }
+  const turns = readTurns(header, joinedAgents ?? attachments['agents']);
   const copy = (name: string): ArrayBuffer => copies.get(name) ?? new ArrayBuffer(0);
   const observations = observationTensors(spec).map(({ name, element }): [string, SampleColumn] => [
     name,
@@ -134,6 +141,25 @@ export function readSamples(
     values: new Float32Array(copy('values')),
     rewards: new Float32Array(copy('rewards')),
     versions: new Uint32Array(copy('versions')),
+    ...(turns === undefined ? {} : { turns }),
+  };
+}
+
+function readTurns(
+  { id, steps, terminated, agentValues }: SamplesHeader,
+  agents: Uint8Array | undefined,
+): EpisodeSamples['turns'] {
+  if (agentValues === undefined) return undefined;
+  const known = agents?.every((agent) => agent < agentValues.length) === true;
+  if (agents?.byteLength !== steps || !known) {
+    throw new LabError('protocol-invalid', {
+      message: `samples of ${id}: "agents" says ${agents === undefined ? 'nothing' : [...agents].join(' ')}, wanted one of ${agentValues.length} agents for each of ${steps} steps`,
+      hint: 'send the place of the acting agent of each step, from 0',
+    });
+  }
+  return {
+    agents: Uint8Array.from(agents),
+    finalValues: terminated ? agentValues.map(() => 0) : agentValues,
   };
 }
 
@@ -173,7 +199,7 @@ export function joinEpisodes(
     actions.set(episode.actions, row);
     oldLogProbabilities.set(episode.logProbabilities, row * size);
     oldValues.set(episode.values, row);
-    writeAdvantages(courseOf(episode, options, rewardDivisor), options, advantages, row);
+    writeEpisode(episode, options, rewardDivisor, { advantages, row });
     for (const old of episode.versions) {
       age += version - old;
       stalest = Math.max(stalest, version - old);
@@ -202,12 +228,21 @@ export function joinEpisodes(
   };
 }
 
-/** An episode as its advantages are computed from it. */
-function courseOf(episode: EpisodeSamples, options: BatchOptions, rewardDivisor: number): EpisodeCourse {
-  const { rewards, values, ending, finalValue } = episode;
-  return {
-    rewards: rewardDivisor === 1 ? rewards : rewards.map((reward) => reward / rewardDivisor),
-    values,
-    finalValue: ending === 'truncated' && !options.bootstrapTruncated ? 0 : finalValue,
-  };
+/** Writes an episode's advantages, from `row` on. */
+function writeEpisode(
+  episode: EpisodeSamples,
+  options: BatchOptions,
+  rewardDivisor: number,
+  { advantages, row }: { readonly advantages: Float32Array; readonly row: number },
+): void {
+  const { values, ending, finalValue, turns } = episode;
+  const rewards =
+    rewardDivisor === 1 ? episode.rewards : episode.rewards.map((reward) => reward / rewardDivisor);
+  const isWorthless = ending === 'truncated' && !options.bootstrapTruncated;
+  if (turns === undefined) {
+    writeAdvantages({ rewards, values, finalValue: isWorthless ? 0 : finalValue }, options, advantages, row);
+    return;
+  }
+  const finalValues = isWorthless ? turns.finalValues.map(() => 0) : turns.finalValues;
+  writeTurnAdvantages({ rewards, values, agents: turns.agents, finalValues }, options, advantages, row);
 }

@@ -1,5 +1,6 @@
 import { deviationOf } from './advantages.ts';
 import type { EpisodeSamples } from './batch.ts';
+import { turnReturns } from './turn-advantages.ts';
 
 /** Below this, returns do not vary, and rewards stay as they are. */
 const SMALLEST_DEVIATION = 1e-6;
@@ -24,9 +25,14 @@ export class RewardScale {
   }
 
   /** The scale that episodes, in order, make of this one; they are scaled by it themselves. */
-  after(episodes: readonly Pick<EpisodeSamples, 'rewards'>[]): RewardScale {
+  after(episodes: readonly Pick<EpisodeSamples, 'rewards' | 'turns'>[]): RewardScale {
     if (this.#size === 0) return this;
-    const returns = episodes.map(({ rewards }) => discountedReturn(rewards, this.#gamma));
+    // An episode of several agents is as many returns.
+    const returns = episodes.flatMap(({ rewards, turns }) =>
+      turns === undefined
+        ? [discountedReturn(rewards, this.#gamma)]
+        : turnReturns({ rewards, agents: turns.agents }, this.#gamma),
+    );
     return new RewardScale(this.#size, this.#gamma, [...this.window, ...returns]);
   }
 

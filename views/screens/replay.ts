@@ -8,8 +8,9 @@ import { planReplay, type Size, scrollTo } from '../layout.ts';
 import { fit, fitLine, joinFitting, type Line, type Segment, seg, untrusted, wrap } from '../line.ts';
 import { type Look, symbolsOf } from '../look.ts';
 import type { ReplayCursor } from '../replay-cursor.ts';
-import type { Place } from '../step-source.ts';
+import type { Place, StepSource } from '../step-source.ts';
 import type { Toast } from '../toast.ts';
+import { agentColumns, agentName, agentPieces } from '../widgets/agent-name.ts';
 import { outcome, outcomeTone } from '../widgets/episode-table.ts';
 import { drawFooter, drawMessageRow } from '../widgets/footer.ts';
 import { drawInputLine, type LineInput } from '../widgets/input-line.ts';
@@ -98,7 +99,11 @@ function drawEpisodeHeader({ cursor, speed, note }: ReplayModel, width: number, 
       seg(endingText(summary)),
       ...(note === null ? [] : [seg('   note ', 'dim'), seg(untrusted(note), 'accent')]),
     ],
-    joinFitting([[seg('paid', 'dim')], ...components, ...behaviours], gap, width),
+    joinFitting(
+      [[seg('paid', 'dim')], ...components, ...agentPieces(summary, look), ...behaviours],
+      gap,
+      width,
+    ),
   ].map((line) => fitLine(line, width, look));
 }
 
@@ -144,24 +149,28 @@ function drawSteps(cursor: ReplayCursor, width: number, rows: number, look: Look
     const index = first + row;
     if (index >= cursor.places) return fitLine([], width, look);
     const selected = index === cursor.position;
-    const line = stepRow(cursor.steps.step(index), index, width, look);
+    const line = stepRow(cursor.steps, index, width, look);
     const pointer = seg(selected ? `${symbolsOf(look).pointer} ` : '  ', 'accent');
     const fitted = fitLine([pointer, ...line], width, look);
     return selected ? fitted.map(({ text }) => seg(text, 'selected')) : fitted;
   });
 }
 
-function stepRow(step: StepRecord | null | undefined, index: number, width: number, look: Look): Segment[] {
+function stepRow(steps: StepSource, index: number, width: number, look: Look): Segment[] {
+  const step = steps.step(index);
   const number = fit(step === null ? 'end' : String(index + 1), 6, look, 'right');
   if (step === null) return [seg(`${number}  `, 'dim'), seg('final observation')];
   if (step === undefined) return [seg(`${number}  `, 'dim'), seg('being read', 'dim')];
   const reward = fit(step.reward === 0 ? '' : signed(step.reward), 8, look, 'right');
   const failed = step.tool?.ok === false;
   const mark = failed ? symbolsOf(look).warning : ' ';
-  const action = fit(untrusted(formatAction(step.action)), Math.max(8, width - 18), look);
+  const { summary } = steps;
+  const names = agentColumns(summary);
+  const action = fit(untrusted(formatAction(step.action)), Math.max(8, width - 18 - names), look);
   return [
     seg(number, 'dim'),
     seg(`${mark} `, 'bad'),
+    ...(step.agent === undefined ? [] : [agentName(step.agent, summary, look, names)]),
     seg(action, step.effective ? 'plain' : 'dim'),
     seg(reward, step.reward < 0 ? 'bad' : 'good'),
   ];
@@ -191,13 +200,15 @@ function stepLines(
 ): Line[] {
   const head = [
     [seg(`step ${cursor.position + 1}/${cursor.places - 1}`, 'bold')],
+    ...(step.agent === undefined ? [] : [[agentName(step.agent, cursor.steps.summary, look)]]),
     ...(step.effective ? [] : [[seg('no effect', 'warn')]]),
   ];
   return stepFigures({ step, candidates: place.candidates, head }, width, look);
 }
 
 function observationLines(place: Place, width: number, look: Look): Line[] {
-  const title = place.step === null ? 'observation after the last step' : 'observation before the action';
+  const of = place.agent === undefined ? '' : ` of ${untrusted(place.agent)}`;
+  const title = `observation${of} ${place.step === null ? 'after the last step' : 'before the action'}`;
   const rows = place.observation.flatMap(({ text, fresh }): Line[] =>
     wrap(untrusted(text), Math.max(8, width - 2)).map((row, index) => [
       seg(fresh && index === 0 ? '+ ' : '  ', 'good'),

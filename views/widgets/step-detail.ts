@@ -43,6 +43,7 @@ export function stepFigures({ step, candidates, head }: StepDetail, width: numbe
       (part): Line => [
         labelled('reward'),
         seg(untrusted(part.name)),
+        ...(part.agent === undefined ? [] : [seg(` to ${untrusted(part.agent)}`, 'accent')]),
         seg(
           `  raw ${formatNumber(part.raw)}  weighted ${formatNumber(part.weighted)}  paid ${signed(part.paid)}`,
         ),

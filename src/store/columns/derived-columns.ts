@@ -13,18 +13,20 @@ import type { Block } from './block.ts';
 import { Column } from './column.ts';
 
 /** Fields whose numbers are in no stored column: they are read from the rest of a row when somebody asks for them. */
-export type DerivedField = Extract<FixedNumberField, `stage.${string}`> | ToolField;
+export type DerivedField = Extract<FixedNumberField, 'agents' | `stage.${string}`> | ToolField;
 
-const STAGE_PATHS = {
-  'stage.reset': '$.stages.resetMs',
-  'stage.step': '$.stages.stepMs',
-  'stage.inference': '$.stages.inferenceMs',
+const FIXED = {
+  // An episode of one agent has no such list.
+  agents: "max(1, (SELECT count(*) FROM json_each(more, '$.agentRewards')))",
+  'stage.reset': "coalesce(more ->> '$.stages.resetMs', 0)",
+  'stage.step': "coalesce(more ->> '$.stages.stepMs', 0)",
+  'stage.inference': "coalesce(more ->> '$.stages.inferenceMs', 0)",
 } as const satisfies Record<Exclude<DerivedField, ToolField>, string>;
 
 /** SQL for a field's number of a row of `episodes`, from column `more`. */
 export function derivedSql(field: DerivedField): string {
   const tool = toolOf(field);
-  if (tool === null) return `coalesce(more ->> '${isTool(field) ? '' : STAGE_PATHS[field]}', 0)`;
+  if (tool === null) return isTool(field) ? '0' : FIXED[field];
   // Names of tools in filters are letters, digits and "_.-" (filter.ts): nothing that ends a quote.
   const value = `more ->> '$.tools.byName."${tool.tool}".${tool.count}'`;
   // A tool that was not used was used 0 times, but in no time at all.
@@ -33,7 +35,7 @@ export function derivedSql(field: DerivedField): string {
 
 /** Whether a field has no stored column. */
 export function isDerived(field: NumberField): field is DerivedField {
-  return isTool(field) || field.startsWith('stage.');
+  return isTool(field) || field === 'agents' || field.startsWith('stage.');
 }
 
 /** The fields of a condition and an order that blocks have no stored column of. */
@@ -52,7 +54,7 @@ export function derivedFields(where: FilterNode, sort: FilterSort | null): reado
 }
 
 /**
- * Columns that no row pays for: stage times and single tools, which few filters name. The first filter that does reads them
+ * Columns that no row pays for: agents, stage times and single tools, which few filters name. The first filter that does reads them
  * from the rows, about 2 µs each; they stay with their block, and blocks never change.
  */
 export class DerivedColumns {

@@ -157,6 +157,7 @@ const NUMBER_COLUMNS = {
   ms: 'wall_ms',
   age: 'started_at',
   started: 'started_at',
+  agents: 'agents',
   'tool.calls': 'tool_calls',
   'tool.failed': 'tool_failed',
   'stage.reset': 'stage.reset',

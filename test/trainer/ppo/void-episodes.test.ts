@@ -3,8 +3,9 @@ import type { Environment, EnvironmentDefinition } from '../../../envs/contract.
 import { episodeId } from '../../../src/domain/id.ts';
 import { actionLayout, policySpecSchema } from '../../../src/domain/policy-spec.ts';
 import type { Observation } from '../../../src/domain/space.ts';
+import type { FinishedEpisode } from '../../../src/sampling/finished-episode.ts';
 import { InferenceBatch } from '../../../src/sampling/inference-batch.ts';
-import { type FinishedEpisode, Slot } from '../../../src/sampling/slot.ts';
+import { Slot } from '../../../src/sampling/slot.ts';
 import { createPolicy, type Policy } from '../../../trainer/policy/inference.ts';
 import { type EpisodeSamples, joinEpisodes, readSamples } from '../../../trainer/ppo/batch.ts';
 import { RewardScale } from '../../../trainer/ppo/reward-scale.ts';
