@@ -5,6 +5,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, transformSync } from 'esbuild';
+import { replacedFiles } from './replaced.mjs';
 import { thirdPartyNotices } from './third-party.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -21,32 +22,6 @@ const LIBRARY = [
   'trainer/graph/graph',
   'trainer/graph/ops',
 ];
-
-/**
- * Files of packages, below node_modules, of which the bundle has something else: a function of the text of the file. What that imports
- * is looked for from the root.
- */
-const REPLACED = {
-  // For the developers of Ink alone, and needs a package that is not there.
-  'ink/build/devtools.js': () => '',
-  // Messages of zod in languages that the lab does not speak: a third of zod.
-  'zod/v4/locales/index.js': () => '',
-  // Fetches its own text as a URL, for which Node loads its HTTP client: a tenth of the time until the first frame.
-  'yoga-layout/dist/binaries/yoga-wasm-base64-esm.js': (text) =>
-    `const fetch = undefined;\nconst atob = (text) => Buffer.from(text, 'base64').toString('latin1');\n${text}`,
-};
-
-const replaced = {
-  name: 'replaced',
-  setup({ onLoad }) {
-    const files = Object.keys(REPLACED).map((file) => file.replaceAll('.', '\\.'));
-    // As a filter, which is of Go, so that the other files are read without asking.
-    onLoad({ filter: new RegExp(`/node_modules/(?:${files.join('|')})$`) }, ({ path }) => {
-      const file = path.slice(path.lastIndexOf('/node_modules/') + '/node_modules/'.length);
-      return { contents: REPLACED[file](readFileSync(path, 'utf8')), resolveDir: root };
-    });
-  },
-};
 
 /** Newest modification time, in ms, below a path. */
 function newest(path) {
@@ -92,7 +67,7 @@ async function bundle() {
     banner: {
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
     },
-    plugins: [replaced],
+    plugins: [replacedFiles(root)],
     metafile: true,
     logLevel: 'warning',
   });
