@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { CLI } from '../support/cli.ts';
+import { sshdMissing, startSshd, type TestSshd } from '../support/sshd.ts';
 import { Lab } from './lab.ts';
 
 const SIZE = { columns: 120, rows: 40 };
@@ -72,4 +74,61 @@ it('the pipeline has the ages of the samples, the bench the reward by component;
   terminal.press('pause');
   await terminal.shows(' RUNNING ');
   expect((await lab.status()).state).toBe('running');
+});
+
+const missing = sshdMissing();
+
+describe.skipIf(missing !== null)(`a host reached by ssh${missing === null ? '' : ` (${missing})`}`, () => {
+  const remote = new Lab();
+  let sshd: TestSshd;
+
+  beforeAll(async () => {
+    sshd = await startSshd();
+    const far = {
+      name: 'far',
+      ssh: sshd.target,
+      sshOptions: sshd.options,
+      workers: 1,
+      command: `'${process.execPath}' '${CLI}'`,
+    };
+    const hosts = JSON.stringify([{ name: 'local', roles: ['trainer'] }, far]);
+    await remote.cli('run', remote.writeConfig(), '--set', `hosts=${hosts}`, '--detach');
+  });
+  afterAll(async () => {
+    await remote.closeTerminals();
+    await remote.remove();
+    await sshd.close();
+  });
+
+  it('has its workers added, drained, started anew and removed on the screen', async () => {
+    const terminal = remote.open([], SIZE);
+    await terminal.shows(/iteration [1-9]/u);
+    terminal.press('hosts');
+    await terminal.shows(/▾ far \S+ +1 worker +load [\d.]+ of \d+ cores +memory/u);
+    terminal.key('end');
+    await terminal.shows(/› +▸ worker 0 +ready +\d+\/32 +[\d.]+ +[\d.]+ MiB/u);
+    terminal.press('addWorker');
+    await terminal.shows('Add a worker to far?');
+    terminal.press('agree');
+    await terminal.shows(/▸ worker 1 +ready/u);
+
+    terminal.press('restartNow');
+    await terminal.shows(/worker 0@far/u);
+    terminal.press('agree');
+    await terminal.shows(/› +▸ worker 0 +ready .* 1\n/u);
+    terminal.press('drain');
+    await terminal.shows('Drain worker 0@far?');
+    terminal.press('agree');
+    await terminal.shows(/› +▸ worker 0 +drained +0\/32/u);
+    terminal.press('undrain');
+    await terminal.shows(/› +▸ worker 0 +ready/u);
+    terminal.press('removeWorker');
+    await terminal.shows(/worker 0@far/u);
+    terminal.press('agree');
+    await terminal.until('it has left', (screen) => !/worker 0 /u.test(screen));
+    const { children } = await remote.status();
+    expect(children.map(({ host, role }) => `${role}@${host}`)).toEqual(
+      expect.arrayContaining(['worker@far', 'trainer@local']),
+    );
+  });
 });

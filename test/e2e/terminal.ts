@@ -159,7 +159,7 @@ export class AppTerminal {
   }
 
   /** Waits until the screen is as wanted; returns the screen. Throws with the screen as it is when it does not get there. */
-  async until(what: string, holds: (screen: string) => boolean): Promise<string> {
+  async until(what: string, holds: (screen: string) => boolean, ms = PATIENCE_MS): Promise<string> {
     return await new Promise((resolve, reject) => {
       const done = (act: () => void): void => {
         clearTimeout(timer);
@@ -175,7 +175,7 @@ export class AppTerminal {
         if (holds(text)) done(() => resolve(text));
         else if (this.#ended) giveUp('the program has ended');
       };
-      const timer = setTimeout(() => giveUp(`nothing came in ${PATIENCE_MS} ms`), PATIENCE_MS);
+      const timer = setTimeout(() => giveUp(`nothing came in ${ms} ms`), ms);
       this.#watchers.add(look);
       look();
     });

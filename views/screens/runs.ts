@@ -111,8 +111,8 @@ function headLine(model: RunsModel, widths: Widths, look: Look): Line {
     fit('state', STATE, look),
     fit('age', AGE, look, 'right'),
     fit('iter', ITERATION, look, 'right'),
-    ...(curve === 0 ? [] : [fit('success', curve, look)]),
-    fit('', SHARE, look),
+    // Over the curve and its newest value: on a small screen the curve alone is narrower than the word.
+    curve === 0 ? fit('', SHARE, look) : fit('success', curve + 1 + SHARE, look),
     ...(widths.all < ROOMY ? [] : [fit('env', ENV, look), fit('on disk', BYTES, look, 'right')]),
   ];
   return fitLine([seg(`  ${cells.join(' ')}`, 'dim')], widths.all, look);

@@ -105,7 +105,7 @@ export function columnsFor(width: number, chosen: readonly string[] | null): rea
 export function drawListTitle(list: EpisodeListView, width: number, look: Look): Line {
   const following = list.following
     ? seg('following', 'dim')
-    : seg(`+${formatCount(list.fresh)} new (g)`, 'warn');
+    : seg(list.fresh === 0 ? 'stands still (g follows)' : `+${formatCount(list.fresh)} new (g)`, 'warn');
   const filters: Line[] = [
     ...(list.failure === null ? [] : [[seg('only ', 'dim'), seg(list.failure, 'accent')]]),
     ...(list.filterText === '' ? [] : [[seg('filter ', 'dim'), seg(untrusted(list.filterText), 'accent')]]),
