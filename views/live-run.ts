@@ -288,7 +288,7 @@ export class LiveRun {
         events: events.slice(0, EVENTS_SHOWN),
         alarms: addAlarms(before.alarms, events),
         turns: addTurns(before.turns, events),
-        parentIterations: this.#parent?.iterations(this.#sources.now()) ?? [],
+        parentIterations: this.#parent?.iterations(this.#sources.now()) ?? before.parentIterations,
         storeError: null,
       };
     } catch (thrown) {

@@ -3,7 +3,7 @@ import { keysOf } from '../../src/domain/table.ts';
 import { ROLLED_BACK } from '../alarms.ts';
 import type { ChartView } from '../chart-view.ts';
 import { formatBranchPoint, formatCount, formatNumber, formatRate, formatShare } from '../format.ts';
-import { KeptBy } from '../kept.ts';
+import { Kept } from '../kept.ts';
 import { SCHEDULE } from '../knob-desk.ts';
 import { type Line, untrusted } from '../line.ts';
 import type { RunSnapshot } from '../live-run.ts';
@@ -19,8 +19,35 @@ import {
 import { type ChartGrid, type ChartMark, type ChartSeries, type ChartSpec, drawChartGrid } from './chart.ts';
 import { extent } from './resample.ts';
 
+/** All of a run that its charts depend on. */
+interface ChartedRun
+  extends Pick<
+    RunSnapshot,
+    'iterations' | 'curves' | 'olderRead' | 'parentIterations' | 'knobChanges' | 'alarms' | 'turns'
+  > {
+  readonly parent: RunSnapshot['manifest']['parent'];
+  /** 0 while nobody knows. */
+  readonly klTarget: number;
+}
+
+function chartedRun(run: RunSnapshot): ChartedRun {
+  const { iterations, curves, olderRead, parentIterations, knobChanges, alarms, turns } = run;
+  return {
+    iterations,
+    parentIterations,
+    knobChanges,
+    alarms,
+    turns,
+    ...(curves === undefined ? {} : { curves }),
+    ...(olderRead === undefined ? {} : { olderRead }),
+    parent: run.manifest.parent,
+    klTarget: run.status?.knobs.kl_target ?? 0,
+  };
+}
+
 /** Four charts of one page. All share their x axis, their marks, and the curve of the run that this one was branched from. */
-export function runCharts(run: RunSnapshot, view: ChartView): ChartSpec[] {
+export function runCharts(snapshot: RunSnapshot, view: ChartView): ChartSpec[] {
+  const run = chartedRun(snapshot);
   const curves = runCurves(run);
   const { cursor, log } = view;
   const all = curves.span ?? [0, 0];
@@ -51,7 +78,7 @@ export function runCharts(run: RunSnapshot, view: ChartView): ChartSpec[] {
 }
 
 interface Frame {
-  readonly run: RunSnapshot;
+  readonly run: ChartedRun;
   readonly curves: RunCurves;
   readonly view: ChartView;
   /** Iterations that are shown; null: all of them. */
@@ -65,7 +92,7 @@ const SECOND = { tone: 'second', stroke: 'dashed', axis: 'right' } as const;
 function overviewCharts(frame: Frame): ChartSpec[] {
   const { run, shared } = frame;
   const span = spanOf(frame);
-  const target = run.status?.knobs.kl_target ?? 0;
+  const target = run.klTarget;
   const curves = (name: CurveName, look: Partial<ChartSeries>): ChartSeries[] => [
     ownCurve(frame, name, look),
     ...parentCurve(frame, name, look),
@@ -213,7 +240,7 @@ function familyCharts(frame: Frame): ChartSpec[] {
 }
 
 /** The first and the last iteration there is. */
-export function iterationSpan(run: RunSnapshot): readonly [number, number] {
+export function iterationSpan(run: Pick<RunSnapshot, 'curves' | 'iterations'>): readonly [number, number] {
   return runCurves(run).span ?? [0, 0];
 }
 
@@ -247,7 +274,7 @@ function parentCurve(
   name: CurveName,
   look: Partial<ChartSeries>,
 ): ChartSeries[] {
-  const { parent } = run.manifest;
+  const { parent } = run;
   const rows = parentRows(run, window);
   if (parent === null || rows.length === 0) return [];
   const curves = curvesOf(rows);
@@ -269,10 +296,10 @@ function parentCurve(
  * The part of the parent that is shown: on either side of the branch as much as the branch is long. A young branch of a
  * long run would otherwise be a dot beside it.
  */
-function parentRows(run: RunSnapshot, window: Frame['window']): readonly IterationMetrics[] {
-  const { manifest, parentIterations } = run;
-  if (manifest.parent === null) return [];
-  const branched = manifest.parent.iteration;
+function parentRows(run: ChartedRun, window: Frame['window']): readonly IterationMetrics[] {
+  const { parent, parentIterations } = run;
+  if (parent === null) return [];
+  const branched = parent.iteration;
   const to = Math.max(branched, iterationSpan(run)[1]);
   const margin = Math.max(LEAST_CONTEXT, to - branched);
   const [first, last] = window ?? [branched - margin, to + margin];
@@ -296,7 +323,7 @@ const SHOWN = new WeakMap<
  * What was done to the run or happened to its processes; knobs turned by anybody but the schedule, which turns them all the
  * time; updates that were rolled back.
  */
-function marksOf({ knobChanges, alarms, turns }: RunSnapshot, curves: RunCurves): ChartMark[] {
+function marksOf({ knobChanges, alarms, turns }: ChartedRun, curves: RunCurves): ChartMark[] {
   const knobs = knobChanges
     .filter(({ who }) => who !== SCHEDULE)
     .map(({ iteration }): ChartMark => ({ x: iteration, kind: 'knob' }));
@@ -342,16 +369,20 @@ function twoDigits(value: number): string {
   return formatNumber(Number(value.toPrecision(2)));
 }
 
-const DRAWN = new KeptBy<RunSnapshot, readonly Line[]>();
+const DRAWN = new Kept<readonly Line[]>();
 
-/** The charts in a grid of one or two columns, each `height` rows high: the same lines while neither run nor view changes. */
+/** The charts in a grid of one or two columns, each `height` rows high: the same lines while nothing of them changes. */
 export function drawRunCharts(
   run: RunSnapshot,
   view: ChartView,
   grid: ChartGrid,
   look: Look,
 ): readonly Line[] {
-  const { page, smoothing, log, cursor, window } = view;
-  const of = [page, smoothing, log, cursor, ...(window ?? []), grid.width, grid.columns, grid.height, look];
-  return DRAWN.get(run, of, () => drawChartGrid(runCharts(run, view), grid, look));
+  const { page, smoothing, log, window, isAtEnd } = view.state;
+  const { width, columns, height } = grid;
+  // Curves grow where they are.
+  const data = [...Object.values(chartedRun(run)), runCurves(run).length];
+  const how = [page, smoothing, log, view.cursor, isAtEnd, ...(window ?? [])];
+  const of = [...data, ...how, width, columns, height, look];
+  return DRAWN.get(of, () => drawChartGrid(runCharts(run, view), grid, look));
 }

@@ -85,6 +85,43 @@ describe('runCharts', () => {
     }
   });
 
+  it('draws anew what has changed, and nothing else', () => {
+    const grid = { width: 80, columns: 2, height: 5 } as const;
+    const run = snapshotOf({ iterations: rows([0.1, 0.2, 0.3, 0.2, 0.1, 0.3]) });
+    const view = new ChartView();
+    const draw = (now = run, by: ChartView = view, look = BRAILLE): unknown =>
+      drawRunCharts(now, by, grid, look);
+    const first = draw();
+    expect(draw()).toBe(first);
+    expect(draw({ ...run, now: run.now + 1, events: [eventOf()] })).toBe(first);
+    for (const change of [
+      { iterations: rows([0.1, 0.2]) },
+      { knobChanges: [changeOf()] },
+      { turns: [eventOf()] },
+      { alarms: [eventOf({ kind: 'update-rolled-back' })] },
+      { parentIterations: rows([0.1]) },
+      { olderRead: 0.5 },
+      { manifest: manifestOf({ parent: { run: 'other', iteration: 1 } }) },
+      { status: null },
+    ]) {
+      const before = draw();
+      expect(draw({ ...run, ...change })).not.toBe(before);
+    }
+    const turns: readonly ((charts: ChartView) => void)[] = [
+      (charts) => charts.nextPage(),
+      (charts) => charts.nextSmoothing(),
+      (charts) => charts.readAt(2),
+      (charts) => charts.zoom(1, [1, 6]),
+      (charts) => charts.reset(),
+    ];
+    for (const turn of turns) {
+      const before = draw();
+      turn(view);
+      expect(draw()).not.toBe(before);
+    }
+    expect(draw(run, view, PLAIN)).not.toBe(draw());
+  });
+
   it('draws the curve of the parent beside its own on every chart, from its own database', () => {
     const manifest = manifestOf({ id: 'b', parent: { run: 'demo-1', iteration: 30 } });
     const parentIterations = Array.from({ length: 50 }, (_, index) => metricsOf(index + 1));
