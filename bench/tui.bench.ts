@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LabError } from '../src/domain/error.ts';
 import { createRandom } from '../src/domain/random.ts';
@@ -10,6 +10,8 @@ import { TmuxScreen } from './tmux-screen.ts';
 
 const CLI = 'dist/src/cli/main.js';
 const SIZE = { columns: 200, rows: 50 } as const;
+/** The least that a program on a screen can do. */
+const BARE = [process.execPath, 'bench/echo-screen.mjs'];
 const KEYS = 300;
 /** Between two keys, ms. */
 const PAUSE = { least: 30, most: 150 } as const;
@@ -22,19 +24,19 @@ export const tui: Benchmark = {
   async run({ seconds, say }) {
     if (!existsSync(CLI))
       throw new LabError('usage', { message: 'there is no built program', hint: 'npm run build' });
-    say('the least a program can take, on a quiet machine');
-    const bare = await withScreen([process.execPath, 'bench/echo-screen.mjs'], measureKeys);
+    say('the least a program can take, before there is a run');
+    const [bare = []] = await withScreens([BARE], measureKeys);
     const runs = mkdtempSync(join(tmpdir(), 'tui-'));
     const lab = (...args: readonly string[]): string =>
       execFileSync(process.execPath, [CLI, ...args, '--runs', runs], { encoding: 'utf8' }).trim();
     const run = lab('run', '--detach', '--minutes', '10');
     try {
-      say('the same while a run is at full speed');
-      const busy = await withScreen([process.execPath, 'bench/echo-screen.mjs'], measureKeys);
       const command = [process.execPath, CLI, 'attach', run, '--runs', runs];
-      return await withScreen(command, async (screen) => {
+      return await withScreens([BARE, command], async ([least, screen]) => {
+        if (least === undefined || screen === undefined) throw new TypeError('two screens were opened');
         await screen.until((rows) => rows.filter((row) => /^[› ] e\d+ /u.test(row)).length > 5, PATIENCE_MS);
-        const keys = await measureKeys(screen);
+        say('the same in turns with the screen, while a run is at full speed');
+        const [busy = [], keys = []] = await measureKeys([least, screen]);
         say('nobody types');
         const pid = pidOf(command);
         screen.takeTraffic();
@@ -53,7 +55,13 @@ export const tui: Benchmark = {
             framesPerS: frames / seconds,
             bytesPerFrame: frames === 0 ? null : bytes / frames,
           },
-          conditions: { ...SIZE, keys: KEYS, seconds, run: 'demo, at full speed' },
+          conditions: {
+            ...SIZE,
+            keys: KEYS,
+            seconds,
+            run: 'demo, at full speed',
+            load: loadavg()[0] ?? Number.NaN,
+          },
         };
       });
     } finally {
@@ -63,30 +71,37 @@ export const tui: Benchmark = {
   },
 };
 
-async function withScreen<T>(
-  command: readonly string[],
-  work: (screen: TmuxScreen) => Promise<T>,
+async function withScreens<T>(
+  commands: readonly (readonly string[])[],
+  work: (screens: readonly TmuxScreen[]) => Promise<T>,
 ): Promise<T> {
-  const screen = new TmuxScreen(command, SIZE);
+  const screens: TmuxScreen[] = [];
   try {
-    return await work(screen);
+    for (const command of commands) screens.push(new TmuxScreen(command, SIZE));
+    return await work(screens);
   } finally {
-    screen.close();
+    for (const screen of screens) screen.close();
   }
 }
 
-/** ms from each of many presses of j and k to the pointer in its new row. */
-async function measureKeys(screen: TmuxScreen): Promise<number[]> {
+/**
+ * ms from each of many presses of j and k to the pointer in its new row, by screen. Each key goes to all screens, one after the other: what
+ * else the machine does is the same for all of them.
+ */
+async function measureKeys(screens: readonly TmuxScreen[]): Promise<number[][]> {
   const random = createRandom(1);
-  await screen.until((rows) => pointerRow(rows) >= 0, PATIENCE_MS);
-  const taken: number[] = [];
+  const taken: number[][] = screens.map(() => []);
+  for (const screen of screens) await screen.until((rows) => pointerRow(rows) >= 0, PATIENCE_MS);
   for (let key = 0; key < KEYS; key++) {
-    await sleep(PAUSE.least + random.next() * (PAUSE.most - PAUSE.least));
-    const from = pointerRow(screen.rows);
-    const by = key % 2 === 0 ? 1 : -1;
-    const pressed = performance.now();
-    screen.type(by === 1 ? 'j' : 'k');
-    taken.push((await screen.until((rows) => pointerRow(rows) === from + by, PATIENCE_MS)) - pressed);
+    for (const [place, screen] of screens.entries()) {
+      await sleep(PAUSE.least + random.next() * (PAUSE.most - PAUSE.least));
+      const from = pointerRow(screen.rows);
+      const by = key % 2 === 0 ? 1 : -1;
+      const pressed = performance.now();
+      screen.type(by === 1 ? 'j' : 'k');
+      const moved = await screen.until((rows) => pointerRow(rows) === from + by, PATIENCE_MS);
+      taken[place]?.push(moved - pressed);
+    }
   }
   return taken;
 }
