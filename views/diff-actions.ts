@@ -1,6 +1,6 @@
 import type { EpisodeSummary } from '../src/domain/episode.ts';
-import type { ReplayMode } from '../src/replay/modes.ts';
 import { compareExecutions } from '../src/replay/compare.ts';
+import type { ReplayMode } from '../src/replay/modes.ts';
 import { recordedExecution } from '../src/replay/recorded.ts';
 import type { EpisodeSearch } from '../src/store/episode-search.ts';
 import { parseFilter } from '../src/store/filter.ts';

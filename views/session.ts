@@ -1,8 +1,8 @@
 import type { ThemeName } from '../src/domain/display.ts';
 import { isFinal, type RunEvent } from '../src/domain/run.ts';
-import type { ReplayMode } from '../src/replay/modes.ts';
 import type { Execution } from '../src/replay/execution.ts';
 import type { Fork, ForkPlan } from '../src/replay/fork.ts';
+import type { ReplayMode } from '../src/replay/modes.ts';
 import type { ControlClient } from '../src/run/control-client.ts';
 import type { SavedFilters } from '../src/store/filter.ts';
 import type { RunReader } from '../src/store/queries.ts';

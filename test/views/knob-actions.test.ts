@@ -24,7 +24,7 @@ const { press, type, screen } = driverOf(() => session);
 
 /** What was asked of the run, but for who asked. */
 function asked(): unknown[] {
-  return fake.requests.map(({ id: _, ...request }) => ({ ...request, who: undefined }));
+  return fake.requests.map((request) => ({ ...request, id: undefined, who: undefined }));
 }
 
 it('asks for a value with the range, refuses what is out of it, and sets the selected knob', async () => {

@@ -73,7 +73,7 @@ export interface Batch {
 const MOST_STALE_BUCKET = 16;
 
 /** Bytes of one sample in each tensor of a message. */
-function sampleBytes(spec: PolicySpec): ReadonlyMap<string, number> {
+function sampleBytes(spec: PolicySpec): Map<string, number> {
   const { size } = actionLayout(spec);
   return new Map<string, number>([
     ...observationTensors(spec).map(({ name, bytes }): [string, number] => [name, bytes]),
@@ -85,6 +85,33 @@ function sampleBytes(spec: PolicySpec): ReadonlyMap<string, number> {
   ]);
 }
 
+/** An episode's tensors by name, of the sizes that they must have: from attachments of their own, or out of all joined in this order. */
+function tensorsOf(
+  spec: PolicySpec,
+  { id, steps, agentValues }: SamplesHeader,
+  attachments: Attachments,
+): Map<string, Uint8Array> {
+  const { samples } = attachments;
+  const tensors = new Map<string, Uint8Array>();
+  const wrong = (what: string, wanted: number): LabError =>
+    new LabError('protocol-invalid', {
+      message: `samples of ${id}: ${what} bytes, wanted ${wanted} for ${steps} steps`,
+      hint: 'the worker must use the policy shape that the trainer was started with',
+    });
+  const widths = sampleBytes(spec);
+  if (agentValues !== undefined) widths.set('agents', 1);
+  let at = 0;
+  for (const [name, width] of widths) {
+    const wanted = steps * width;
+    const bytes = samples === undefined ? attachments[name] : samples.subarray(at, at + wanted);
+    at += wanted;
+    if (bytes?.byteLength !== wanted) throw wrong(`"${name}" has ${bytes?.byteLength ?? 'no'}`, wanted);
+    tensors.set(name, bytes);
+  }
+  if (samples !== undefined && samples.byteLength !== at) throw wrong(String(samples.byteLength), at);
+  return tensors;
+}
+
 /**
  * Copies an episode out of a message, whose attachments need not be aligned. Throws `protocol-invalid` when a tensor is
  * missing or of another size, or when an episode that was cut short brings no value to go on from.
@@ -94,38 +121,15 @@ export function readSamples(
   header: SamplesHeader,
   attachments: Attachments,
 ): EpisodeSamples {
-  const copies = new Map<string, ArrayBuffer>();
-  const { samples } = attachments;
-  let at = 0;
-  for (const [name, width] of sampleBytes(spec)) {
-    const wanted = header.steps * width;
-    const bytes = samples === undefined ? attachments[name] : samples.subarray(at, at + wanted);
-    at += wanted;
-    if (bytes?.byteLength !== wanted) {
-      throw new LabError('protocol-invalid', {
-        message: `samples of ${header.id}: "${name}" has ${bytes?.byteLength ?? 'no'} bytes, wanted ${wanted} for ${header.steps} steps`,
-        hint: 'the worker must use the policy shape that the trainer was started with',
-      });
-    }
-    copies.set(name, new Uint8Array(bytes).buffer);
-  }
-  const joinedAgents =
-    header.agentValues === undefined ? undefined : samples?.subarray(at, at + header.steps);
-  at += joinedAgents?.byteLength ?? 0;
-  if (samples !== undefined && samples.byteLength !== at) {
-    throw new LabError('protocol-invalid', {
-      message: `samples of ${header.id}: ${samples.byteLength} bytes, wanted ${at} for ${header.steps} steps`,
-      hint: 'the worker must use the policy shape that the trainer was started with',
-    });
-  }
+  const tensors = tensorsOf(spec, header, attachments);
   if (!header.terminated && header.bootstrapValue === null) {
     throw new LabError('protocol-invalid', {
       message: `samples of ${header.id}: neither terminated nor with a bootstrapValue`,
       hint: 'send the value of the last observation of a truncated episode',
     });
   }
-  const turns = readTurns(header, joinedAgents ?? attachments['agents']);
-  const copy = (name: string): ArrayBuffer => copies.get(name) ?? new ArrayBuffer(0);
+  const turns = readTurns(header, tensors.get('agents'));
+  const copy = (name: string): ArrayBuffer => new Uint8Array(tensors.get(name) ?? []).buffer;
   const observations = observationTensors(spec).map(({ name, element }): [string, SampleColumn] => [
     name,
     new COLUMNS[element](copy(name)),
@@ -151,9 +155,9 @@ function readTurns(
 ): EpisodeSamples['turns'] {
   if (agentValues === undefined) return undefined;
   const known = agents?.every((agent) => agent < agentValues.length) === true;
-  if (agents?.byteLength !== steps || !known) {
+  if (agents === undefined || !known) {
     throw new LabError('protocol-invalid', {
-      message: `samples of ${id}: "agents" says ${agents === undefined ? 'nothing' : [...agents].join(' ')}, wanted one of ${agentValues.length} agents for each of ${steps} steps`,
+      message: `samples of ${id}: "agents" says ${agents?.join(' ') ?? 'nothing'}, wanted one of ${agentValues.length} agents for each of ${steps} steps`,
       hint: 'send the place of the acting agent of each step, from 0',
     });
   }

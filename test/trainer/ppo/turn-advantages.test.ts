@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { episodeId } from '../../../src/domain/id.ts';
 import { actionLayout, observationTensors } from '../../../src/domain/policy-spec.ts';
-import type { Attachments } from '../../../src/protocol/frame.ts';
+import { type Attachments, joinBytes } from '../../../src/protocol/frame.ts';
 import { writeAdvantages } from '../../../trainer/ppo/advantages.ts';
 import { joinEpisodes, readSamples } from '../../../trainer/ppo/batch.ts';
 import { RewardScale } from '../../../trainer/ppo/reward-scale.ts';
@@ -131,12 +131,19 @@ describe('samples of several agents', () => {
     expect(scale.window).toEqual([5, 7]);
   });
 
+  test('come joined with the tensors too', () => {
+    const joined = { samples: joinBytes(Object.values(attachments)) };
+    expect(readSamples(SMALL, header, joined)).toEqual(readSamples(SMALL, header, attachments));
+    const alone = { ...header, agentValues: undefined };
+    expect(() => readSamples(SMALL, alone, joined)).toThrow('bytes, wanted');
+  });
+
   const { agents: _agents, ...rest } = attachments;
   test.each<[string, Attachments]>([
     ['no agents', rest],
     ['too few', { ...attachments, agents: Uint8Array.of(0, 1) }],
     ['one that there is not', { ...attachments, agents: Uint8Array.of(0, 2, 1) }],
   ])('with %s are refused', (_what, wrong) => {
-    expect(() => readSamples(SMALL, header, wrong)).toThrow('samples of e1: "agents" says');
+    expect(() => readSamples(SMALL, header, wrong)).toThrow(/^samples of e1: "agents" (?:says|has) /u);
   });
 });
