@@ -1,5 +1,6 @@
 import { diffArrays, diffWordsWithSpace } from 'diff';
 import { formatAction } from '../domain/space.ts';
+import type { ExecutedStep } from '../protocol/replay.ts';
 import type { RecordedExecution } from './recorded.ts';
 
 /** What one side of a comparison says in a row; null where it has nothing there. */
@@ -16,31 +17,58 @@ export interface AlignedRow {
   readonly same: boolean;
 }
 
+/** How an execution came to its end, after so many steps. */
+export type Ending = Pick<RecordedExecution, 'finalLines' | 'finalAgent' | 'end'> & {
+  readonly steps: number;
+};
+
 /**
- * Two executions beside each other, step by step. Of an observation only the lines are listed that the one before on that
+ * Puts two executions beside each other, step by step. Of an observation only the lines are listed that the one before on that
  * side did not have, matched line by line; of a step in which everything is the same, only what was done.
  */
-export function alignExecutions(left: RecordedExecution, right: RecordedExecution): AlignedRow[] {
-  const rows: AlignedRow[] = [];
-  const steps = Math.max(left.steps.length, right.steps.length);
-  const [before, after] = [new Sights(), new Sights()];
-  for (let index = 0; index < steps; index++) {
-    const [a, b] = [left.steps[index], right.steps[index]];
-    const step = index + 1;
-    const sights = alignLines(step, before.fresh(a?.lines, a?.agent), after.fresh(b?.lines, b?.agent));
+export class Alignment {
+  readonly #before = new Sights();
+  readonly #after = new Sights();
+  /** Steps taken so far. */
+  #steps = 0;
+
+  /** Rows of the next step; undefined for a side that has no more. */
+  step(a: ExecutedStep | undefined, b: ExecutedStep | undefined): AlignedRow[] {
+    this.#steps += 1;
+    const step = this.#steps;
+    const [left, right] = [this.#before.fresh(a?.lines, a?.agent), this.#after.fresh(b?.lines, b?.agent)];
     const done = row('step', step, actionText(a), actionText(b));
     const paid = row('gets', step, payText(a), payText(b));
-    const isSame = done.same && paid.same && sights.every(({ same }) => same);
-    if (isSame) rows.push(done);
-    else rows.push(...sights, done, paid);
+    // Most steps of most pairs are the same: matching their lines would take longer than all the rest.
+    if (done.same && paid.same && areEqual(left, right)) return [done];
+    return [...alignLines(step, left, right), done, paid];
   }
-  const last = alignLines(
-    steps + 1,
-    before.fresh(left.finalLines ?? [], left.finalAgent),
-    after.fresh(right.finalLines ?? [], right.finalAgent),
-  );
-  const end = row('end', steps + 1, endText(left), endText(right));
-  return [...rows, ...last.filter(({ same }) => !same), end];
+
+  /** Rows after the last step. */
+  end(left: Ending, right: Ending): AlignedRow[] {
+    const step = this.#steps + 1;
+    const last = alignLines(
+      step,
+      this.#before.fresh(left.finalLines ?? [], left.finalAgent),
+      this.#after.fresh(right.finalLines ?? [], right.finalAgent),
+    );
+    return [...last.filter(({ same }) => !same), row('end', step, endText(left), endText(right))];
+  }
+}
+
+/** All rows of two executions beside each other (`Alignment`). */
+export function alignExecutions(left: RecordedExecution, right: RecordedExecution): AlignedRow[] {
+  const alignment = new Alignment();
+  const rows: AlignedRow[] = [];
+  const steps = Math.max(left.steps.length, right.steps.length);
+  for (let index = 0; index < steps; index += 1)
+    rows.push(...alignment.step(left.steps[index], right.steps[index]));
+  return [...rows, ...alignment.end(endingOf(left), endingOf(right))];
+}
+
+/** How an execution that is all in memory ended. */
+export function endingOf({ steps, finalLines, finalAgent, end }: RecordedExecution): Ending {
+  return { steps: steps.length, finalLines, ...(finalAgent === undefined ? {} : { finalAgent }), end };
 }
 
 /** A piece of a text: on one side only, or on both. */
@@ -72,6 +100,10 @@ class Sights {
   }
 }
 
+function areEqual(left: readonly string[], right: readonly string[]): boolean {
+  return left.length === right.length && left.every((line, index) => line === right[index]);
+}
+
 /** Equal lines beside each other; between them, those of either side in order. */
 function alignLines(step: number, left: string[], right: string[]): AlignedRow[] {
   const rows: AlignedRow[] = [];
@@ -95,13 +127,13 @@ function alignLines(step: number, left: string[], right: string[]): AlignedRow[]
 }
 
 /** `read "a"`, or `speaker: read "a"` in an episode of several agents. */
-function actionText(step: RecordedExecution['steps'][number] | undefined): Cell {
+function actionText(step: ExecutedStep | undefined): Cell {
   if (step === undefined) return null;
   const action = formatAction(step.action);
   return step.agent === undefined ? action : `${step.agent}: ${action}`;
 }
 
-function payText(step: RecordedExecution['steps'][number] | undefined): Cell {
+function payText(step: ExecutedStep | undefined): Cell {
   if (step === undefined) return null;
   const parts = step.parts.map(
     ({ name, paid, agent }) => `${name}${agent === undefined ? '' : ` to ${agent}`} ${rounded(paid)}`,
@@ -109,8 +141,8 @@ function payText(step: RecordedExecution['steps'][number] | undefined): Cell {
   return [`reward ${rounded(step.reward)}`, ...parts, ...(step.effective ? [] : ['no effect'])].join('  ');
 }
 
-function endText({ steps, end }: RecordedExecution): string {
-  const after = `after ${steps.length} ${steps.length === 1 ? 'step' : 'steps'}`;
+function endText({ steps, end }: Ending): string {
+  const after = `after ${steps} ${steps === 1 ? 'step' : 'steps'}`;
   if (end === null) return `broke off ${after}`;
   if (!end.terminated) return `not ended ${after}`;
   return `${end.success ? 'success' : (end.failure ?? 'failure')} ${after}`;

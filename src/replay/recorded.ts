@@ -1,5 +1,5 @@
-import { type EpisodeBody, resolveLines } from '../domain/episode.ts';
-import type { Execution, ExecutionRequest } from '../protocol/replay.ts';
+import { type EpisodeBody, type EpisodeSummary, resolveLines, type StepRecord } from '../domain/episode.ts';
+import type { ExecutedStep, Execution, ExecutionRequest } from '../protocol/replay.ts';
 import type { StoredEpisode } from '../store/queries.ts';
 
 /** What a stored episode was, in the shape of an execution, to be compared with one. */
@@ -13,31 +13,38 @@ export type ExecutionSettings = Pick<ExecutionRequest, 'env' | 'rewards' | 'step
 
 /** The record as an execution. Its numbers are rounded to six decimals. */
 export function recordedExecution({ summary, body }: StoredEpisode): RecordedExecution {
-  const { terminated, success, failure, trust, tools } = summary;
   const kept = body.steps.reduce((count, { tool }) => count + Number(tool !== undefined), 0);
   return {
-    steps: body.steps.map((step) => {
-      const { action, effective, reward, parts, tool, ms, state, agent } = step;
-      const { policyVersion, probability, value } = step;
-      return {
-        lines: resolveLines(body, step.observation),
-        candidates: [...(body.candidateSets[step.candidates] ?? [])],
-        action,
-        effective,
-        reward,
-        parts,
-        ...(tool === undefined ? {} : { tool }),
-        ...(ms === undefined ? {} : { ms }),
-        ...(state === undefined ? {} : { state }),
-        decision: { policyVersion, probability, value, recordedProbability: probability },
-        ...(agent === undefined ? {} : { agent }),
-      };
-    }),
+    steps: body.steps.map((step) => recordedStep(body, step)),
     finalLines: resolveLines(body, body.finalObservation),
     ...(body.finalAgent === undefined ? {} : { finalAgent: body.finalAgent }),
-    lacksTools: kept < tools.calls,
-    end: trust === 'void' ? null : { terminated, success, failure },
+    lacksTools: kept < summary.tools.calls,
+    end: recordedEnd(summary),
   };
+}
+
+/** A step of a body as one of an execution. */
+export function recordedStep(body: EpisodeBody, step: StepRecord): ExecutedStep {
+  const { action, effective, reward, parts, tool, ms, state, agent } = step;
+  const { policyVersion, probability, value } = step;
+  return {
+    lines: resolveLines(body, step.observation),
+    candidates: [...(body.candidateSets[step.candidates] ?? [])],
+    action,
+    effective,
+    reward,
+    parts,
+    ...(tool === undefined ? {} : { tool }),
+    ...(ms === undefined ? {} : { ms }),
+    ...(state === undefined ? {} : { state }),
+    decision: { policyVersion, probability, value, recordedProbability: probability },
+    ...(agent === undefined ? {} : { agent }),
+  };
+}
+
+/** How a stored episode ended; null for a void one, of which nobody can say. */
+export function recordedEnd({ terminated, success, failure, trust }: EpisodeSummary): Execution['end'] {
+  return trust === 'void' ? null : { terminated, success, failure };
 }
 
 /** What has to be known to do a stored episode again with its actions. */
