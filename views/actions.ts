@@ -32,6 +32,9 @@ export function pressKey(session: Session, key: KeyName, look: Look): void {
   }
   if (key === 'ctrl-z') return session.suspend();
   if (isTooSmall(session.size)) return key === 'q' ? quit(session) : undefined;
+  // Over the screen lies nothing that it would close.
+  if (key === 'escape' && session.front === session.screen && session.longDiff.cancel())
+    return session.say('given up: nothing was compared');
   const name = actionOf(session.front, key);
   if (name !== 'play') session.player.stop();
   if (name === null) return typeAt(session, key);

@@ -10,7 +10,7 @@ import { Session, type SessionOptions } from './session.ts';
 export interface AppOptions
   extends Pick<
     SessionOptions,
-    'runsDirectory' | 'startRun' | 'reexecute' | 'fork' | 'keptPolicies' | 'verb'
+    'runsDirectory' | 'startRun' | 'reexecute' | 'compare' | 'fork' | 'keptPolicies' | 'verb'
   > {
   readonly runId: string | null;
   readonly display: Display;

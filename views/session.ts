@@ -2,6 +2,7 @@ import type { ThemeName } from '../src/domain/display.ts';
 import { isFinal, type RunEvent } from '../src/domain/run.ts';
 import type { Execution } from '../src/replay/execution.ts';
 import type { Fork, ForkPlan } from '../src/replay/fork.ts';
+import type { CompareApart } from '../src/replay/long-comparison.ts';
 import type { ReplayMode } from '../src/replay/modes.ts';
 import type { ControlClient } from '../src/run/control-client.ts';
 import type { SavedFilters } from '../src/store/filter.ts';
@@ -24,6 +25,7 @@ import { planOverview, type Size } from './layout.ts';
 import { lineOf } from './line-editor.ts';
 import { LineHistory } from './line-history.ts';
 import { LiveRun, type RunSources, runSources } from './live-run.ts';
+import { LongDiff } from './long-diff.ts';
 import type { Look } from './look.ts';
 import { MarksDesk } from './marks-desk.ts';
 import type { Menu, Prompt } from './menu.ts';
@@ -47,6 +49,8 @@ export interface SessionOptions {
   readonly startRun: () => Promise<string>;
   /** Does an episode of a run again, with its recorded actions unless it says otherwise. */
   readonly reexecute: (runId: string, episodeId: string, mode?: ReplayMode) => Promise<Execution>;
+  /** Compares episodes that are too long to be read between two frames. */
+  readonly compare: CompareApart;
   /** Goes on from a step of an episode in another way. */
   readonly fork: (runId: string, episodeId: string, plan: ForkPlan) => Promise<Fork>;
   /** Versions of a run's policy whose weights are there, the newest first. */
@@ -129,6 +133,8 @@ export class Session {
   readonly reading = new Reading();
   /** The comparison that was shown last. */
   diff: EpisodeDiff | null = null;
+  /** The comparison of long episodes that goes on. */
+  readonly longDiff = new LongDiff(() => this.changed());
   /** Id of the episode that others are compared with. */
   marked: string | null = null;
   /** What the list of runs shows beside the manifests. */
@@ -246,7 +252,7 @@ export class Session {
   }
 
   get toast(): Toast | null {
-    return this.#toast;
+    return this.#toast ?? this.longDiff.toast;
   }
 
   /** Shows a message for a few seconds. */
@@ -260,6 +266,11 @@ export class Session {
     // A message must not keep a closed app alive.
     this.#toastTimer.unref();
     this.changed();
+  }
+
+  /** Takes the message away before its time. */
+  hush(): void {
+    this.#toast = null;
   }
 
   /** Asks for a line. */
@@ -312,6 +323,7 @@ export class Session {
     this.marks = new MarksDesk(runPaths(this.options.runsDirectory, runId), (problem) =>
       problem === null ? this.changed() : this.say(problemText(problem), 'bad'),
     );
+    this.longDiff.cancel();
     this.diff = null;
     this.marked = null;
     this.replay = null;
@@ -385,6 +397,7 @@ export class Session {
     this.knobs?.drop();
     this.run?.close();
     this.player.stop();
+    this.longDiff.cancel();
     this.runsDesk.close();
     void this.reading.close();
     this.#listeners.clear();

@@ -3,6 +3,7 @@ import { LabError } from '../domain/error.ts';
 import { isFinal } from '../domain/run.ts';
 import type { Execution } from '../protocol/replay.ts';
 import type { Fork, ForkPlan } from '../replay/fork.ts';
+import type { CompareApart } from '../replay/long-comparison.ts';
 import type { ReplayMode } from '../replay/modes.ts';
 import { listPolicies } from '../run/policy-shelf.ts';
 import { isRunLive, listRuns, readManifest, runPaths } from '../store/run-directory.ts';
@@ -21,6 +22,7 @@ export interface TuiOptions {
   /** Starts a run with the default config. */
   readonly startRun: () => Promise<string>;
   readonly reexecute: (runId: string, episodeId: string, mode?: ReplayMode) => Promise<Execution>;
+  readonly compare: CompareApart;
   readonly fork: (runId: string, episodeId: string, plan: ForkPlan) => Promise<Fork>;
   readonly keptPolicies: (runId: string) => readonly number[];
   readonly verb: (words: readonly string[]) => Promise<unknown[]>;
@@ -143,6 +145,7 @@ async function showTui(id: string | null, options: ShowOptions, openTui: OpenTui
     startRun: async () =>
       await (await verbWork()).startRun({ runsDirectory: runs, file: null, overrides: [] }),
     reexecute: async (run, episode, mode) => await (await verbWork()).reexecute(runs, run, episode, mode),
+    compare: async (...asked) => await (await verbWork()).compareApart(runs, ...asked),
     fork: async (run, episode, plan) => await (await verbWork()).forkStored(runs, run, episode, plan),
     keptPolicies: (run) => listPolicies(runPaths(runs, run).checkpoints).map(({ version }) => version),
     verb: async (words) => await (await verbWork()).ownVerb(runs, words),

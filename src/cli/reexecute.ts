@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { loadConfig } from '../config/load.ts';
-import type { Execution } from '../protocol/replay.ts';
+import type { Execution, ExecutionRequest } from '../protocol/replay.ts';
 import { type PolicySettings, policyRequest } from '../replay/acting.ts';
 import { type Fork, type ForkPlan, forkOf, forkRequests } from '../replay/fork.ts';
 import type { ReplayMode } from '../replay/modes.ts';
@@ -34,6 +34,15 @@ export function replayGround(paths: RunPaths, liveTools = false): ReplayGround {
   };
 }
 
+/** What has to be done to do a stored episode again, with its actions or by its policy. */
+export function requestOf(
+  episode: StoredEpisode,
+  { settings, policy }: ReplayGround,
+  mode: ReplayMode,
+): ExecutionRequest {
+  return mode === 'policy' ? policyRequest(episode, settings, policy) : executionRequest(episode, settings);
+}
+
 /** Does one stored episode again, with its actions or by its policy. Throws `episode-not-found`, or `environment-invalid` without its environment. */
 export async function reexecute(
   runs: string,
@@ -42,14 +51,11 @@ export async function reexecute(
   mode: ReplayMode = 'actions',
 ): Promise<Execution> {
   const paths = runPaths(runs, runId);
-  const { settings, policy, weights } = replayGround(paths);
+  const ground = replayGround(paths);
   const reader = openRunReader(paths);
-  const replayer = new Replayer(weights);
+  const replayer = new Replayer(ground.weights);
   try {
-    const episode = reader.episode(episodeId);
-    return await replayer.execute(
-      mode === 'policy' ? policyRequest(episode, settings, policy) : executionRequest(episode, settings),
-    );
+    return await replayer.execute(requestOf(reader.episode(episodeId), ground, mode));
   } finally {
     reader.close();
     replayer.close();

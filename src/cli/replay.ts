@@ -2,10 +2,9 @@ import { LabError } from '../domain/error.ts';
 import { createRandom } from '../domain/random.ts';
 import { formatTaskRef } from '../domain/task.ts';
 import { visibleText } from '../domain/visible-text.ts';
-import { policyRequest } from '../replay/acting.ts';
 import { compareExecutions, isSame, VERDICTS } from '../replay/compare.ts';
 import type { ReplayMode } from '../replay/modes.ts';
-import { executionRequest, recordedExecution } from '../replay/recorded.ts';
+import { recordedExecution } from '../replay/recorded.ts';
 import {
   type Result,
   type Score,
@@ -18,7 +17,7 @@ import { parseFilter } from '../store/filter.ts';
 import { openRunReader, type RunReader, type StoredEpisode } from '../store/queries.ts';
 import { type Column, formatCount, formatTable } from './format.ts';
 import { EXIT, printJson, printLine, printNote } from './output.ts';
-import { type ReplayGround, replayGround } from './reexecute.ts';
+import { type ReplayGround, replayGround, requestOf } from './reexecute.ts';
 import { executeTogether } from './replayer.ts';
 import { findNewestRun } from './runs.ts';
 
@@ -106,17 +105,15 @@ function drawSample(reader: RunReader, text: string, size: number): string[] {
 async function executeAll(
   reader: RunReader,
   ids: readonly string[],
-  { settings, policy, weights }: ReplayGround,
+  ground: ReplayGround,
   mode: ReplayMode,
 ): Promise<Result[]> {
   const results: Result[] = [];
   // Episodes are read a few at a time: a sample may be of thousands.
   for (let from = 0; from < ids.length; from += CHUNK) {
     const episodes = ids.slice(from, from + CHUNK).flatMap((id) => keptEpisode(reader, id, ids.length === 1));
-    const requests = episodes.map((episode) =>
-      mode === 'policy' ? policyRequest(episode, settings, policy) : executionRequest(episode, settings),
-    );
-    const executions = await executeTogether(requests, weights);
+    const requests = episodes.map((episode) => requestOf(episode, ground, mode));
+    const executions = await executeTogether(requests, ground.weights);
     for (const [index, episode] of episodes.entries()) {
       const execution = executions[index];
       if (execution === undefined) continue;

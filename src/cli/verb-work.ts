@@ -3,6 +3,7 @@ export { benchEnvironment } from './bench.ts';
 export { branchRun } from './branch.ts';
 export { compactEndedRun } from './compact.ts';
 export { compareRuns } from './compare.ts';
+export { compareApart } from './comparer.ts';
 export {
   checkpointRun,
   pauseRun,

@@ -12,6 +12,7 @@ export const PROGRAM_FILES = {
   export: 'trainer/export/main',
   replay: 'src/replay/main',
   sql: 'src/cli/sql-process',
+  compare: 'src/cli/compare-process',
   searchThread: 'src/store/search-thread',
   readingThread: 'src/store/reading-thread',
   gradientThread: 'trainer/ppo/gradient-thread',

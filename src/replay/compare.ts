@@ -1,25 +1,12 @@
 import type { RewardPart } from '../domain/reward.ts';
 import { formatAction } from '../domain/space.ts';
 import type { ToolUse } from '../domain/tool.ts';
+import type { Verdict } from '../protocol/compare.ts';
 import type { ExecutedCall, ExecutedStep, Execution } from '../protocol/replay.ts';
 import { notesOf } from './notes.ts';
 import type { RecordedExecution } from './recorded.ts';
 
-/**
- * What an execution came to beside the record. `identical`: the same, step by step · `cosmetic`: texts differ in blanks,
- * invisible characters, dates and times only, and nothing else does · of the rest, by what differed first: `environment drift`:
- * the environment answered differently · `tool drift`: a tool came to something else · `policy drift`: the policy took another
- * action · `broken`: the environment threw, hung or ended its process where it had not.
- */
-export const VERDICTS = [
-  'identical',
-  'cosmetic',
-  'environment drift',
-  'tool drift',
-  'policy drift',
-  'broken',
-] as const;
-export type Verdict = (typeof VERDICTS)[number];
+export { VERDICTS, type Verdict } from '../protocol/compare.ts';
 
 /** Whether the execution came to the same. */
 export function isSame(verdict: Verdict): boolean {

@@ -121,12 +121,12 @@ describe('an episode that is done again', () => {
     press('x');
     await until(() => session.screen === 'diff');
     expect(screen()[1]).toMatch(/^ environment drift {2}observation at step \d+/u);
-    expect(session.diff?.rows[session.diff.cursor.selected]?.same).toBe(false);
+    expect(session.diff?.rows.row(session.diff.cursor.selected)?.same).toBe(false);
     expect(screen(PLAIN).join('\n')).toMatch(/\{\+something else happened\+\}/u);
     press('v');
     expect(screen()[2]).toMatch(/^- e130 .*\+ e130 done again/u);
     press('g', 'n');
-    expect(session.diff?.rows[session.diff.cursor.selected]?.same).toBe(false);
+    expect(session.diff?.rows.row(session.diff.cursor.selected)?.same).toBe(false);
   });
 
   it('may be one by its policy, whose stand-in is named', async () => {

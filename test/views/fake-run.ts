@@ -326,6 +326,7 @@ export class FakeRun {
       runsDirectory: this.runsDirectory,
       startRun: async () => 'demo-1',
       reexecute: async () => await Promise.reject(new Error('not in this test')),
+      compare: async () => await Promise.reject(new Error('not in this test')),
       fork: async () => await Promise.reject(new Error('not in this test')),
       keptPolicies: () => [],
       verb: async (words) => {

@@ -42,7 +42,7 @@ export function drawDiff({ diff, toast, keys }: DiffModel, size: Size, look: Loo
   const beside = diff.sideBySide && width >= NARROW;
   const { top, selected } = diff.cursor;
   const body = Array.from({ length: rows }, (_, index): Line => {
-    const row = diff.rows[top + index];
+    const row = diff.rows.row(top + index);
     if (row === undefined) return [];
     return beside
       ? besideLine(row, top + index === selected, width, look)
