@@ -15,11 +15,12 @@ import {
 import { type ControlClient, connectControl } from '../src/run/control-client.ts';
 import { type EpisodeSearch, openEpisodeSearch } from '../src/store/episode-search.ts';
 import { openRunReader, type RunReader } from '../src/store/queries.ts';
+import type { Reading } from '../src/store/reading.ts';
 import { isRunLive, type RunPaths, readManifest, runPaths } from '../src/store/run-directory.ts';
 import { addAlarms, addTurns } from './alarms.ts';
 import { IterationHistory } from './iteration-history.ts';
 import { SCHEDULE } from './knob-desk.ts';
-import { ParentCurve } from './parent-curve.ts';
+import { type IterationSpan, ParentCurve } from './parent-curve.ts';
 import type { RunCurves } from './run-curves.ts';
 
 /** Ms between two looks at the run: four a second show a dead child well within a second. */
@@ -76,18 +77,22 @@ export interface RunSources {
   openSearch(): EpisodeSearch;
   /** Opens another run of the same runs directory; throws what opening it throws. */
   openSibling(runId: string): RunReader;
+  /** Iterations of such a run, read beside the drawing. */
+  readSibling(runId: string, span: IterationSpan): Promise<readonly IterationMetrics[]>;
   connect(manifest: RunManifest): Promise<ControlClient>;
   now(): number;
 }
 
-/** The sources of a run on disk. */
-export function runSources(paths: RunPaths): RunSources {
+/** The sources of a run on disk; `reading` reads what would hold up the drawing. */
+export function runSources(paths: RunPaths, reading: Pick<Reading, 'iterations'>): RunSources {
+  const sibling = (runId: string): RunPaths => runPaths(dirname(paths.root), runId);
   return {
     readManifest: () => readManifest(paths),
     isLive: () => isRunLive(paths),
     openReader: () => openRunReader(paths),
     openSearch: () => openEpisodeSearch(paths),
-    openSibling: (runId) => openRunReader(runPaths(dirname(paths.root), runId)),
+    openSibling: (runId) => openRunReader(sibling(runId)),
+    readSibling: async (runId, span) => await reading.iterations(sibling(runId), span),
     connect: connectControl,
     now: Date.now,
   };
@@ -136,7 +141,14 @@ export class LiveRun {
       storeError: null,
     };
     const { parent } = this.#snapshot.manifest;
-    this.#parent = parent === null ? null : new ParentCurve(() => sources.openSibling(parent.run));
+    this.#parent =
+      parent === null
+        ? null
+        : new ParentCurve({
+            branched: parent.iteration,
+            open: () => sources.openSibling(parent.run),
+            read: async (span) => await sources.readSibling(parent.run, span),
+          });
   }
 
   readonly snapshot = (): RunSnapshot => this.#snapshot;
@@ -280,6 +292,7 @@ export class LiveRun {
       const turned = reader.knobChanges(this.#knobsRead);
       const turnedBefore = opened ? [] : before.knobChanges;
       this.#knobsRead += turned.length;
+      const reached = this.#history.rows.at(-1)?.iteration ?? 0;
       const events = reader.events(opened ? EVENTS_BEFORE : EVENTS_SHOWN);
       return {
         ...this.#iterations(),
@@ -288,7 +301,7 @@ export class LiveRun {
         events: events.slice(0, EVENTS_SHOWN),
         alarms: addAlarms(before.alarms, events),
         turns: addTurns(before.turns, events),
-        parentIterations: this.#parent?.iterations(this.#sources.now()) ?? before.parentIterations,
+        parentIterations: this.#parent?.iterations(this.#sources.now(), reached) ?? before.parentIterations,
         storeError: null,
       };
     } catch (thrown) {

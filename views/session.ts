@@ -302,7 +302,8 @@ export class Session {
   /** Opens a run as it was left, at first on the overview. Throws what reading its manifest throws. */
   open(runId: string): void {
     const openSources =
-      this.options.openSources ?? ((id) => runSources(runPaths(this.options.runsDirectory, id)));
+      this.options.openSources ??
+      ((id) => runSources(runPaths(this.options.runsDirectory, id), this.reading));
     const run = new LiveRun(openSources(runId));
     // Before the connection to the run that it was meant for is closed.
     this.knobs?.commit();

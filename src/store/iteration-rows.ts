@@ -72,10 +72,10 @@ export class IterationRows {
     return counting(this.#selectRows.iterate(after, until), latest);
   }
 
-  /** All of them, one at a time: a run of a million has more than memory holds. Nothing else may be asked meanwhile. */
-  *each(): Generator<IterationRow> {
-    let [before, attempt]: [IterationRow | null, number] = [null, 0];
-    for (const row of this.#selectRows.iterate(0, Number.MAX_SAFE_INTEGER)) {
+  /** The same, one at a time: a run of a million has more than memory holds. Nothing else may be asked meanwhile. */
+  *each(after = 0, until = Number.MAX_SAFE_INTEGER): Generator<IterationRow> {
+    let [before, attempt]: [IterationRow | null, number] = [null, this.#latestUntil(after)];
+    for (const row of this.#selectRows.iterate(after, until)) {
       if (row.attempt < attempt) continue;
       attempt = row.attempt;
       // A later attempt's row takes the place of the one of the same number before it.

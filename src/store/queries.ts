@@ -49,10 +49,14 @@ export interface RunReader {
   /** The same rows as they were stored, unchecked: a third of the time, for looking at very many. */
   plainIterations(after: number, until: number): Readonly<Record<string, unknown>>[];
   /**
-   * At most about `most` of all rows, ascending: of each stretch of a long run those with the least and the greatest of each figure,
-   * and the last one, so that a chart of them shows what one of all rows would.
+   * At most about `most` of the rows that `iterations` has, ascending: of each stretch of very many those with the least and the
+   * greatest of each figure, and the last one, so that a chart of them shows what one of all rows would.
    */
-  fewIterations(most: number, figures: readonly (keyof IterationMetrics)[]): IterationMetrics[];
+  fewIterations(
+    most: number,
+    figures: readonly (keyof IterationMetrics)[],
+    span?: { readonly after: number; readonly until: number },
+  ): IterationMetrics[];
   /** The greatest number of an iteration; 0 before the first. */
   lastIteration(): number;
   /** Success of the iterations after `after`, ascending, as `iterations` counts them: read without the rest of their metrics. */
@@ -122,11 +126,16 @@ class IndexReader implements RunReader {
     );
   }
 
-  fewIterations(most: number, figures: readonly (keyof IterationMetrics)[]): IterationMetrics[] {
+  fewIterations(
+    most: number,
+    figures: readonly (keyof IterationMetrics)[],
+    { after, until } = { after: 0, until: Number.MAX_SAFE_INTEGER },
+  ): IterationMetrics[] {
     return this.#iterationRows((rows) => {
-      if (rows.last() <= most) return this.iterations();
-      const width = Math.ceil((rows.last() * (2 * figures.length + 1)) / most);
-      return this.#understood(() => tellingRows(rows.each(), figures, width)).map((metrics) =>
+      const length = Math.min(until, rows.last()) - after;
+      if (length <= most) return this.iterations(after, until);
+      const width = Math.ceil((length * (2 * figures.length + 1)) / most);
+      return this.#understood(() => tellingRows(rows.each(after, until), figures, width)).map((metrics) =>
         this.#understood(() => iterationMetricsSchema.parse(metrics)),
       );
     });

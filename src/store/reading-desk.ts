@@ -34,7 +34,7 @@ export type ReadingQuestion = { readonly paths: RunPaths } & (
       readonly direction: 1 | -1;
     }
   | { readonly kind: 'run' }
-  | { readonly kind: 'iterations' }
+  | { readonly kind: 'iterations'; readonly after: number; readonly until: number }
 );
 
 /** Its answer, with the kind of the question. */
@@ -79,7 +79,9 @@ export class ReadingDesk {
       case 'iterations':
         return {
           kind: 'iterations',
-          iterations: withReader(question.paths, (reader) => reader.fewIterations(MOST_ITERATIONS, COMPARED)),
+          iterations: withReader(question.paths, (reader) =>
+            reader.fewIterations(MOST_ITERATIONS, COMPARED, question),
+          ),
         };
     }
   }

@@ -69,9 +69,15 @@ export class Reading {
     return answer.kind === 'run' ? answer.run : unexpected(answer);
   }
 
-  /** Metrics of a run's iterations, ascending: all of them, or of a long run those that a chart shows (`fewIterations`). */
-  async iterations(paths: RunPaths): Promise<readonly IterationMetrics[]> {
-    const answer = await this.#ask({ kind: 'iterations', paths });
+  /**
+   * Metrics of a run's iterations after `after` until `until`, ascending: all of them, or of very many those that a chart shows
+   * (`fewIterations`).
+   */
+  async iterations(
+    paths: RunPaths,
+    { after, until } = { after: 0, until: Number.MAX_SAFE_INTEGER },
+  ): Promise<readonly IterationMetrics[]> {
+    const answer = await this.#ask({ kind: 'iterations', paths, after, until });
     return answer.kind === 'iterations' ? answer.iterations : unexpected(answer);
   }
 

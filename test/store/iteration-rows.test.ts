@@ -45,17 +45,18 @@ it('of resumed runs are those that count, however they are read', () => {
         for (const { iteration, attempt } of made) insert.run(iteration, attempt, '{}');
         const newest = Math.max(1, ...made.map(({ attempt }) => attempt)) + Number(isResumed);
         const rows = new IterationRows(database, () => newest);
+        const each = (after: number, until: number): Made[] =>
+          [...rows.each(after, until)].map(({ iteration, attempt }) => ({ iteration, attempt }));
         const plain = (after: number, until: number): Made[] =>
           rows.between(after, until).map(({ iteration, attempt }) => ({ iteration, attempt }));
         expect(plain(0, Number.MAX_SAFE_INTEGER)).toEqual(counting(made));
-        expect([...rows.each()].map(({ iteration, attempt }) => ({ iteration, attempt }))).toEqual(
-          counting(made),
-        );
+        expect(each(0, Number.MAX_SAFE_INTEGER)).toEqual(counting(made));
         for (const [index, place] of places.entries()) {
           const [after, until] = [place, place + 3 + index];
           expect(plain(after, until)).toEqual(
             counting(made).filter(({ iteration }) => iteration > after && iteration <= until),
           );
+          expect(each(after, until)).toEqual(plain(after, until));
           expect(rows.successAfter(after)).toEqual(
             counting(made)
               .filter(({ iteration }) => iteration > after)

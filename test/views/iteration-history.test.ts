@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openRunStore, type RunStore } from '../../src/store/index-writer.ts';
 import { openRunReader, type RunReader } from '../../src/store/queries.ts';
+import { Reading } from '../../src/store/reading.ts';
 import { writeManifest } from '../../src/store/run-directory.ts';
 import { ChartView } from '../../views/chart-view.ts';
 import { IterationHistory } from '../../views/iteration-history.ts';
@@ -137,7 +138,7 @@ describe('a long run', () => {
   });
 
   it('says how much of it is read, and is followed by the screen', async () => {
-    const live = new LiveRun(runSources(runs.run()));
+    const live = new LiveRun(runSources(runs.run(), new Reading()));
     await live.poll();
     const first = live.snapshot();
     expect(first.olderRead).toBeLessThan(1);

@@ -1,14 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Reading } from '../../src/store/reading.ts';
 import { readManifest, writeManifest } from '../../src/store/run-directory.ts';
 import { LiveRun, runSources } from '../../views/live-run.ts';
 import { childOf, eventOf, FakeRun, manifestOf, metricsOf, statusOf } from './fake-run.ts';
 
+const reading = new Reading();
 let fake: FakeRun;
 let live: LiveRun;
 
 beforeEach(async () => {
   fake = await FakeRun.start({ iterations: 3, episodes: 5 });
-  live = new LiveRun(runSources(fake.paths));
+  live = new LiveRun(runSources(fake.paths, reading));
 });
 
 afterEach(async () => {
@@ -18,7 +20,7 @@ afterEach(async () => {
 
 /** The fake run as its own parent: a database beside the branch's. */
 function branchOf(run: string): LiveRun {
-  const sources = runSources(fake.paths);
+  const sources = runSources(fake.paths, reading);
   return new LiveRun({
     ...sources,
     readManifest: () => ({ ...sources.readManifest(), parent: { run, iteration: 2 } }),
@@ -88,7 +90,7 @@ describe('LiveRun', () => {
   });
 
   it('goes on waiting while a run that holds its lock does not listen yet', async () => {
-    const sources = runSources(fake.paths);
+    const sources = runSources(fake.paths, reading);
     const starting = new LiveRun({
       ...sources,
       readManifest: () => manifestOf({ state: 'starting', socket: `${fake.runsDirectory}/not-yet` }),
@@ -100,7 +102,7 @@ describe('LiveRun', () => {
 
   it('says why the database cannot be read, and reads it once it can', async () => {
     let broken = true;
-    const sources = runSources(fake.paths);
+    const sources = runSources(fake.paths, reading);
     const openReader = (): ReturnType<typeof sources.openReader> => {
       if (broken) throw new Error('lab.db is missing');
       return sources.openReader();

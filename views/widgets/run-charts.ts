@@ -8,6 +8,7 @@ import { SCHEDULE } from '../knob-desk.ts';
 import { type Line, untrusted } from '../line.ts';
 import type { RunSnapshot } from '../live-run.ts';
 import { type Look } from '../look.ts';
+import { parentSpan } from '../parent-curve.ts';
 import {
   type CurveName,
   componentCurve,
@@ -244,9 +245,6 @@ export function iterationSpan(run: Pick<RunSnapshot, 'curves' | 'iterations'>): 
   return runCurves(run).span ?? [0, 0];
 }
 
-/** Iterations of the parent that are shown before and after the branch at least. */
-const LEAST_CONTEXT = 20;
-
 function ownCurve(
   { curves, view, window }: Pick<Frame, 'curves' | 'view' | 'window'>,
   name: CurveName,
@@ -292,22 +290,17 @@ function parentCurve(
   ];
 }
 
-/**
- * The part of the parent that is shown: on either side of the branch as much as the branch is long. A young branch of a
- * long run would otherwise be a dot beside it.
- */
+/** The part of the parent that is shown. */
 function parentRows(run: ChartedRun, window: Frame['window']): readonly IterationMetrics[] {
   const { parent, parentIterations } = run;
   if (parent === null) return [];
-  const branched = parent.iteration;
-  const to = Math.max(branched, iterationSpan(run)[1]);
-  const margin = Math.max(LEAST_CONTEXT, to - branched);
-  const [first, last] = window ?? [branched - margin, to + margin];
+  const { after, until } = parentSpan(parent.iteration, iterationSpan(run)[1]);
+  const [first, last] = window ?? [after + 1, until];
   const key = `${first} ${last}`;
   const known = SHOWN.get(parentIterations);
   if (known?.key === key) return known.rows;
   const isShown = ({ iteration }: IterationMetrics): boolean =>
-    iteration >= Math.max(first, branched - margin) && iteration <= Math.min(last, to + margin);
+    iteration >= Math.max(first, after + 1) && iteration <= Math.min(last, until);
   const rows = parentIterations.filter(isShown);
   SHOWN.set(parentIterations, { key, rows });
   return rows;
