@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { compareApart } from '../src/cli/comparer.ts';
 import { episodeId } from '../src/domain/id.ts';
 import { createRandom, deriveSeed } from '../src/domain/random.ts';
 import { openRunStore } from '../src/store/index-writer.ts';
@@ -31,10 +33,14 @@ const KEYS: KeyContext = {
   eventEpisodes: false,
 };
 
-/** Opening a very long episode: until its first page is drawn, and until its curves and a search are there. */
+/**
+ * Opening a very long episode: until its first page is drawn, and until its curves and a search are there. And comparing two: the
+ * same one twice, and two that differ in every step.
+ */
 export const replay: Benchmark = {
   name: 'replay',
-  measures: 'ms until the first page of a 300,000-step episode is drawn, and until all of it is known',
+  measures:
+    'ms until the first page of a 300,000-step episode is drawn, all of it is known, and two are compared',
   async run({ say }) {
     const directory = mkdtempSync(join(tmpdir(), 'replay-bench-'));
     try {
@@ -45,6 +51,9 @@ export const replay: Benchmark = {
       say('opening them');
       const repeated = await open(paths, 'e1');
       const distinct = await open(paths, 'e2');
+      say('comparing them');
+      const same = await compare(directory, 'e1', 'e1');
+      const other = await compare(directory, 'e1', 'e2');
       return {
         figures: {
           firstPageMs: Math.max(repeated.firstPageMs, distinct.firstPageMs),
@@ -58,6 +67,11 @@ export const replay: Benchmark = {
           lastPageMs: Math.max(repeated.lastPageMs, distinct.lastPageMs),
           searchMs: Math.max(repeated.searchMs, distinct.searchMs),
           drawMs: Math.max(repeated.drawMs, distinct.drawMs),
+          sameComparedMs: same.ms,
+          differentComparedMs: other.ms,
+          compareScreenCpuMs: Math.max(same.screenCpuMs, other.screenCpuMs),
+          compareStallMs: Math.max(same.stallMs, other.stallMs),
+          differentRows: other.rows,
         },
         conditions: { steps: STEPS, tries: TRIES, ...bytes },
       };
@@ -158,6 +172,30 @@ async function open(
   await reading.close();
   const [firstPageMs, firstPageCpuMs] = [Math.min(...first), Math.min(...firstCpu)];
   return { firstPageMs, firstPageCpuMs, allMs, allCpuMs, lastPageMs, searchMs, drawMs };
+}
+
+/** `screenCpuMs` and `stallMs` are of the process that shows it: what it costs, and the longest that a key waits but for one in 1,000. */
+async function compare(
+  runs: string,
+  left: string,
+  right: string,
+): Promise<Record<'ms' | 'screenCpuMs' | 'stallMs' | 'rows', number>> {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  const [started, cpu] = [performance.now(), process.cpuUsage()];
+  delay.enable();
+  const found = await compareApart(
+    runs,
+    'bench',
+    { kind: 'episodes', left, right },
+    { onProgress: () => undefined, signal: new AbortController().signal },
+  );
+  delay.disable();
+  return {
+    ms: performance.now() - started,
+    screenCpuMs: cpuMs(cpu),
+    stallMs: delay.percentile(99.9) / 1e6,
+    rows: found?.rows.length ?? 0,
+  };
 }
 
 function cpuMs(since: NodeJS.CpuUsage): number {
