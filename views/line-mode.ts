@@ -164,9 +164,12 @@ class Reader {
 
   #keyOf(words: string): KeyName | null {
     const { front } = this.#session;
-    const asKey = [words, words.toLowerCase()].find((key) => actionOf(front, key) !== null);
-    if (asKey !== undefined) return asKey;
     const wanted = words.toLowerCase();
+    // Messages and the footer call it so.
+    const asKey = [words, wanted, wanted === 'esc' ? 'escape' : wanted].find(
+      (key) => actionOf(front, key) !== null,
+    );
+    if (asKey !== undefined) return asKey;
     const offered = this.#offered();
     const named = offered.filter((name) => bindingOf(name).label.toLowerCase().startsWith(wanted));
     const exact = named.filter((name) => bindingOf(name).label.toLowerCase() === wanted);

@@ -24,7 +24,7 @@ export class LongDiff {
   /** How far it is, for the line of messages; null when none goes on. */
   get toast(): Toast | null {
     if (this.#running === null) return null;
-    return { text: `${this.#text}: esc gives it up`, tone: 'plain', until: Number.POSITIVE_INFINITY };
+    return { text: `${this.#text}: Esc gives it up`, tone: 'plain', until: Number.POSITIVE_INFINITY };
   }
 
   /** Begins one, in place of another that still goes on. `text` is shown until there are steps to count. */

@@ -56,6 +56,13 @@ it('reads the run, its charts in words, and nothing that is only drawn', async (
   expect(lines.join('\n')).not.toMatch(/[\u001B─│⠀-⣿]|^[-|. ]*$/mu);
 });
 
+it('takes the key that messages call Esc', async () => {
+  await say('8');
+  expect(session.screen).toBe('events');
+  await say('Esc');
+  expect(session.screen).toBe('overview');
+});
+
 it('moves by name, by the beginning of a name, by key and by number, and reads the row pointed at', async () => {
   const row = await say('down');
   expect(row).toEqual([expect.stringMatching(/^> e\d+,/u)]);

@@ -110,12 +110,12 @@ describe('two long episodes', () => {
     compareBoth();
     expect(asked).toEqual([{ kind: 'episodes', left: 'e132', right: 'e131' }]);
     expect(session.screen).toBe('overview');
-    expect(session.toast?.text).toBe('reading e132 and e131: esc gives it up');
+    expect(session.toast?.text).toBe('reading e132 and e131: Esc gives it up');
     press('j');
     expect(session.list.selected?.id).toBe('e130');
     await until(() => {
       goOn();
-      return session.toast?.text === 'comparing 1,000 of 2,500 steps: esc gives it up';
+      return session.toast?.text === 'comparing 1,000 of 2,500 steps: Esc gives it up';
     });
     // What a key leads to is said all the same.
     press('m');
@@ -164,7 +164,7 @@ describe('a long episode that is done again', () => {
   it('is compared in the same way, and shows the verdict', async () => {
     press('x');
     expect(asked).toEqual([{ kind: 'again', id: 'e132', mode: 'actions' }]);
-    expect(session.toast?.text).toBe('doing e132 again: esc gives it up');
+    expect(session.toast?.text).toBe('doing e132 again: Esc gives it up');
     await finish();
     expect(session.toast?.text).toBe('environment drift: observation at step 2001; a note');
     expect(screen()[1]).toMatch(/^ environment drift {2}observation at step 2001/u);
