@@ -18,6 +18,13 @@ const BASE = execution(
   ['task', 'read b'],
 );
 
+/** Rows of an episode beside one whose only step is changed. */
+function kinds(change: Partial<Step>): string[] {
+  const other = execution([step(['task', 'start'], 'a', change)], ['task', 'read b']);
+  const one = execution([step(['task', 'start'], 'a')], ['task', 'read b']);
+  return alignExecutions(one, other).map(({ kind, same }) => `${kind}${same ? '' : '!'}`);
+}
+
 describe('two executions beside each other', () => {
   it('of what is the same list only what was done', () => {
     expect(alignExecutions(BASE, BASE)).toEqual([
@@ -48,6 +55,14 @@ describe('two executions beside each other', () => {
       ['gets', 2, 'reward 0', 'reward 0.1  progress 0.1', false],
       ['end', 3, 'success after 2 steps', 'success after 2 steps', true],
     ]);
+  });
+
+  it('list a step whole that differs in one thing alone', () => {
+    expect(kinds({ reward: 1 })).toEqual(['sees', 'sees', 'step', 'gets!', 'end']);
+    expect(kinds({ effective: false })).toEqual(['sees', 'sees', 'step', 'gets!', 'end']);
+    // To the one who sees the end, all of it is new then.
+    expect(kinds({ agent: 'speaker' })).toEqual(['sees', 'sees', 'step!', 'gets', 'sees!', 'end']);
+    expect(kinds({ lines: ['task'] })).toEqual(['sees', 'sees!', 'step', 'gets', 'end']);
   });
 
   it('put equal lines beside each other although others came between', () => {
