@@ -162,6 +162,7 @@ export const configSchema = z.strictObject({
       voidShare: z.number().positive().max(1).default(0.5),
       voidWindow: z.int().min(1).max(1_000_000).default(200),
       retries: z.int().min(0).max(100).default(1),
+      nice: z.int().min(0).max(19).default(5),
       workerMemoryMiB: z.int().min(64).max(16_777_216).nullable().default(null),
       workerOpenFiles: z.int().min(64).max(10_000_000).default(4096),
       slotTempMiB: z.int().min(1).max(16_777_216).default(1024),

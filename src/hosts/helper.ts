@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { constants, setPriority } from 'node:os';
+import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { type EntryName, entryCommand } from './entries.ts';
 import { readLines } from './lines.ts';
+import { lowerPriority } from './priority.ts';
 import { MAX_LINE } from './spawn.ts';
 
 /** A process of the lab's own on this machine that nothing depends on. It ends when its stdin is closed. */
@@ -20,7 +21,7 @@ export interface Helper {
 export function spawnHelper(entry: EntryName, onStderrLine: (line: string) => void): Helper {
   const [program, ...args] = entryCommand(entry);
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
-  lowerPriority(child.pid);
+  if (child.pid !== undefined) lowerPriority(child.pid, constants.priority.PRIORITY_LOW);
   readLines(child.stderr, MAX_LINE, onStderrLine);
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(`it could not be started: ${error.message}`));
@@ -34,14 +35,4 @@ export function spawnHelper(entry: EntryName, onStderrLine: (line: string) => vo
     ended,
     kill: () => void child.kill('SIGKILL'),
   };
-}
-
-/** Before it has threads: they are born with the priority that it has then. */
-function lowerPriority(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    setPriority(pid, constants.priority.PRIORITY_LOW);
-  } catch {
-    // It is gone already, or the system does not let us.
-  }
 }

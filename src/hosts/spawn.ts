@@ -7,12 +7,15 @@ import { childCommand } from './command.ts';
 import { type ChildEnd, explainEnd } from './explain-end.ts';
 import type { Child, ChildExit } from './host.ts';
 import { readLines } from './lines.ts';
+import { lowerPriority } from './priority.ts';
 
 export interface SpawnOptions {
   /** Each non-empty line that the child, or ssh, writes on stderr, cut to MAX_LINE characters. */
   readonly onStderrLine: (line: string) => void;
   /** Environment variables on top of ours. They do not travel over ssh. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Steps of `nice` by which it is less urgent than others on this machine, from 0 to 19. They do not travel over ssh. */
+  readonly nice?: number;
 }
 
 export const MAX_LINE = 4096;
@@ -28,6 +31,7 @@ type Ending = Pick<ChildEnd, 'code' | 'signal' | 'startError'>;
 export function spawnChild(host: HostSpec, entry: HostRole, options: SpawnOptions): Child {
   const subprocess = startProcess(childCommand(host, entry), options.env ?? {});
   const { pid = null } = subprocess;
+  if (pid !== null && host.ssh === null) lowerPriority(pid, options.nice ?? 0, true);
   let killed = false;
   let ended = false;
   let lastLine: string | null = null;

@@ -15,6 +15,8 @@ export interface RestartPolicy {
   readonly backoffMs: number;
   /** Silence, ms, after which a child that was ready is taken for hung and killed. */
   readonly heartbeatMs: number;
+  /** Steps of `nice` by which a child on this machine is less urgent than what people type into. */
+  readonly nice: number;
 }
 
 export interface ChildLinkOptions<Incoming> {
@@ -87,11 +89,11 @@ export class ChildLink<Outgoing extends object, Incoming extends { readonly type
   }
 
   start(): void {
-    const { host, role } = this.#options;
+    const { host, role, restart, onStderr } = this.#options;
     this.#state = this.#restarts === 0 ? 'starting' : 'restarting';
     this.#lastSeen = Date.now();
     this.#killedFor = null;
-    const child = spawnChild(host, role, { onStderrLine: this.#options.onStderr });
+    const child = spawnChild(host, role, { onStderrLine: onStderr, nice: restart.nice });
     this.#child = child;
     this.#connection = connect<Incoming, Outgoing>({
       input: child.stdout,
