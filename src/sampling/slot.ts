@@ -256,7 +256,8 @@ export class Slot {
   /** The whole process stood still for so long, the environment's answers with it. */
   excuse(ms: number): void {
     this.stoodStill(ms);
-    this.#busySince += ms;
+    // Work that began within the standstill cannot have begun later than now: its time would be negative, and no report valid.
+    this.#busySince = Math.min(Date.now(), this.#busySince + ms);
   }
 
   async close(): Promise<void> {
