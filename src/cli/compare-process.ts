@@ -1,5 +1,4 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { errorText, LabError } from '../domain/error.ts';
 import { connectToParent } from '../protocol/child.ts';
 import {
   type ComparisonQuestion,
@@ -7,6 +6,7 @@ import {
   type ToComparer,
   toComparerSchema,
 } from '../protocol/compare.ts';
+import { sentError } from '../protocol/failure.ts';
 import { alignedParts } from '../replay/aligned-rows.ts';
 import { compareExecutions } from '../replay/compare.ts';
 import type { Outcome } from '../replay/long-comparison.ts';
@@ -43,13 +43,7 @@ async function answer({ runs, run, question }: ToComparer): Promise<void> {
       outcome: outcome === null ? null : { ...outcome, notes: [...outcome.notes] },
     });
   } catch (thrown) {
-    const error = thrown instanceof LabError ? thrown : null;
-    connection.send({
-      type: 'failed',
-      code: error?.code ?? 'internal',
-      message: errorText(thrown),
-      hint: error?.hint ?? null,
-    });
+    connection.send({ type: 'failed', ...sentError(thrown) });
   } finally {
     reader?.close();
   }

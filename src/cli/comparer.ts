@@ -3,6 +3,7 @@ import { errorText, LabError } from '../domain/error.ts';
 import { entryCommand } from '../hosts/entries.ts';
 import { type FromComparer, fromComparerSchema, type ToComparer } from '../protocol/compare.ts';
 import { connect } from '../protocol/connection.ts';
+import { receivedError } from '../protocol/failure.ts';
 import type { Attachments } from '../protocol/frame.ts';
 import { PackedRows } from '../replay/aligned-rows.ts';
 import type { CompareApart, LongComparison } from '../replay/long-comparison.ts';
@@ -54,7 +55,7 @@ export async function compareApart(
           rows.add(partOf(attachments));
           onProgress(message.step, message.of);
         } else if (message.type === 'compared') finish(() => resolve({ rows, outcome: message.outcome }));
-        else if (message.type === 'failed') finish(() => reject(failureOf(message)));
+        else if (message.type === 'failed') finish(() => reject(receivedError(message)));
       },
       onClose: (error) => {
         if (error !== null) finish(() => reject(error));
@@ -72,8 +73,4 @@ function partOf({ packed, same }: Attachments): { readonly packed: Uint8Array; r
   if (packed === undefined || same === undefined)
     throw new LabError('protocol-invalid', { message: 'rows came without what they are' });
   return { packed, same };
-}
-
-function failureOf({ code, message, hint }: Extract<FromComparer, { readonly type: 'failed' }>): LabError {
-  return new LabError(code, hint === null ? { message } : { message, hint });
 }

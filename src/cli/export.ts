@@ -4,6 +4,7 @@ import { loadConfig } from '../config/load.ts';
 import { errorText, LabError, systemErrorCode } from '../domain/error.ts';
 import { LAB_VERSION } from '../domain/lab-version.ts';
 import { type FromExporter, fromExporterSchema, type ToExporter } from '../protocol/export.ts';
+import { receivedError } from '../protocol/failure.ts';
 import { askChild } from './ask-child.ts';
 import { findCheckpoint } from './checkpoints.ts';
 import { printJson, printLine } from './output.ts';
@@ -49,10 +50,7 @@ export async function exportRun(place: string, options: ExportOptions): Promise<
       message: `the process that makes the export failed: ${reply.ended}\n${reply.stderr.trim()}`,
     });
   }
-  if (reply.answer.type === 'failed') {
-    const { code, message: said, hint } = reply.answer;
-    throw new LabError(code, hint === null ? { message: said } : { message: said, hint });
-  }
+  if (reply.answer.type === 'failed') throw receivedError(reply.answer);
   const files = write(options.to, reply.attachments);
   if (options.json === true) printJson({ run: run.id, iteration, directory: options.to, files });
   else printLine(`exported iteration ${iteration} of run ${run.id} to ${options.to}: ${files.join(', ')}`);

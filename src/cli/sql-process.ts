@@ -1,5 +1,5 @@
-import { errorText, LabError } from '../domain/error.ts';
 import { connectToParent } from '../protocol/child.ts';
+import { sentError } from '../protocol/failure.ts';
 import { type FromSql, type ToSql, toSqlSchema } from '../protocol/sql.ts';
 import { runSql } from '../store/sql-session.ts';
 
@@ -21,12 +21,6 @@ function answer({ runs, sql, limit }: ToSql): void {
       truncated,
     });
   } catch (thrown) {
-    const error = thrown instanceof LabError ? thrown : null;
-    connection.send({
-      type: 'failed',
-      code: error?.code ?? 'internal',
-      message: errorText(thrown),
-      hint: error?.hint ?? null,
-    });
+    connection.send({ type: 'failed', ...sentError(thrown) });
   }
 }

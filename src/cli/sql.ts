@@ -1,6 +1,7 @@
 import { LabError } from '../domain/error.ts';
 import { visibleText } from '../domain/visible-text.ts';
 import { csvLine } from '../interop/text-tables.ts';
+import { receivedError } from '../protocol/failure.ts';
 import { type FromSql, fromSqlSchema, type ToSql } from '../protocol/sql.ts';
 import { MOST_SQL_RUNS, type SqlCell, type SqlRows, schemaName } from '../store/sql-session.ts';
 import { askChild } from './ask-child.ts';
@@ -62,13 +63,9 @@ async function ask(message: ToSql, timeoutS: number): Promise<SqlRows> {
     });
   }
   if (answer.type === 'rows') return answer;
-  const { code, message: said, hint } = answer.type === 'failed' ? answer : unexpected();
-  throw new LabError(code, hint === null ? { message: said } : { message: said, hint });
-}
-
-/** A hello is no answer: `askChild` keeps it to itself. */
-function unexpected(): Pick<Extract<FromSql, { type: 'failed' }>, 'code' | 'message' | 'hint'> {
-  return { code: 'internal', message: 'the process that runs queries said nothing but hello', hint: null };
+  if (answer.type === 'failed') throw receivedError(answer);
+  // A hello is no answer: `askChild` keeps it to itself.
+  throw new LabError('internal', { message: 'the process that runs queries said nothing but hello' });
 }
 
 function print({ columns, rows }: SqlRows, options: SqlOptions): void {

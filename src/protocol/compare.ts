@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ERROR_CODES } from '../domain/error.ts';
+import { failureSchema } from './failure.ts';
 import { helloSchema } from './version.ts';
 
 /**
@@ -53,11 +53,6 @@ export const fromComparerSchema = z.discriminatedUnion('type', [
       })
       .nullable(),
   }),
-  z.object({
-    type: z.literal('failed'),
-    code: z.enum(ERROR_CODES),
-    message: z.string(),
-    hint: z.string().nullable(),
-  }),
+  failureSchema,
 ]);
 export type FromComparer = Readonly<z.infer<typeof fromComparerSchema>>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { ERROR_CODES } from '../domain/error.ts';
 import { knobNameSchema } from '../domain/knob.ts';
 import { MOST_SLOTS } from '../domain/slot-limit.ts';
+import { sentErrorSchema } from './failure.ts';
 
 /** What can be done with a worker that is there. */
 export const WORKER_ACTIONS = ['drain', 'undrain', 'restart', 'remove'] as const;
@@ -82,7 +82,7 @@ export const controlReplySchema = z.discriminatedUnion('ok', [
   z.object({
     id: z.int().nullable(),
     ok: z.literal(false),
-    error: z.object({ code: z.enum(ERROR_CODES), message: z.string(), hint: z.string().nullable() }),
+    error: sentErrorSchema,
   }),
 ]);
 export type ControlReply = Readonly<z.infer<typeof controlReplySchema>>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ERROR_CODES } from '../domain/error.ts';
 import { policySpecSchema } from '../domain/policy-spec.ts';
+import { failureSchema } from './failure.ts';
 import { helloSchema } from './version.ts';
 
 /** Where an exported policy comes from. */
@@ -25,11 +25,6 @@ export type ToExporter = Readonly<z.infer<typeof toExporterSchema>>;
 export const fromExporterSchema = z.discriminatedUnion('type', [
   helloSchema,
   z.object({ type: z.literal('exported') }),
-  z.object({
-    type: z.literal('failed'),
-    code: z.enum(ERROR_CODES),
-    message: z.string(),
-    hint: z.string().nullable(),
-  }),
+  failureSchema,
 ]);
 export type FromExporter = Readonly<z.infer<typeof fromExporterSchema>>;

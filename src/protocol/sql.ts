@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ERROR_CODES } from '../domain/error.ts';
+import { failureSchema } from './failure.ts';
 import { helloSchema } from './version.ts';
 
 /**
@@ -26,11 +26,6 @@ export const fromSqlSchema = z.discriminatedUnion('type', [
     rows: z.array(z.array(z.union([z.string(), z.number(), z.null()]))),
     truncated: z.boolean(),
   }),
-  z.object({
-    type: z.literal('failed'),
-    code: z.enum(ERROR_CODES),
-    message: z.string(),
-    hint: z.string().nullable(),
-  }),
+  failureSchema,
 ]);
 export type FromSql = Readonly<z.infer<typeof fromSqlSchema>>;

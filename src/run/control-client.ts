@@ -14,6 +14,7 @@ import {
   runStatusSchema,
 } from '../domain/run.ts';
 import { type ControlRequest, controlReplySchema, type WorkerAction } from '../protocol/control.ts';
+import { receivedError } from '../protocol/failure.ts';
 import { readSocketLines } from '../protocol/lines.ts';
 
 export type { WorkerAction };
@@ -142,10 +143,7 @@ function settle(waiting: Map<number, Waiting>, line: string): void {
   waiting.delete(reply.id);
   clearTimeout(entry.timer);
   if (reply.ok) entry.resolve(reply.result);
-  else {
-    const { code, message, hint } = reply.error;
-    entry.reject(new LabError(code, hint === null ? { message } : { message, hint }));
-  }
+  else entry.reject(receivedError(reply.error));
 }
 
 async function openSocket(manifest: RunManifest): Promise<Socket> {

@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import { errorText, LabError } from '../domain/error.ts';
+import { LabError } from '../domain/error.ts';
 import { type ControlReply, type ControlRequest, controlRequestSchema } from '../protocol/control.ts';
+import { sentError } from '../protocol/failure.ts';
 import { readSocketLines } from '../protocol/lines.ts';
 
 export type ControlHandler = (request: ControlRequest) => Promise<unknown>;
@@ -62,13 +63,7 @@ async function answer(socket: Socket, line: string, handler: ControlHandler): Pr
     id = request.id;
     reply = { id, ok: true, result: (await handler(request)) ?? null };
   } catch (thrown) {
-    const error =
-      thrown instanceof LabError ? thrown : new LabError('internal', { message: errorText(thrown) });
-    reply = {
-      id,
-      ok: false,
-      error: { code: error.code, message: error.message, hint: error.hint ?? null },
-    };
+    reply = { id, ok: false, error: sentError(thrown) };
   }
   if (!socket.destroyed) socket.write(`${JSON.stringify(reply)}\n`);
 }

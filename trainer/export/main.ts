@@ -1,6 +1,6 @@
-import { errorText, LabError } from '../../src/domain/error.ts';
 import { connectToParent } from '../../src/protocol/child.ts';
 import { type FromExporter, type ToExporter, toExporterSchema } from '../../src/protocol/export.ts';
+import { sentError } from '../../src/protocol/failure.ts';
 import type { Attachments } from '../../src/protocol/frame.ts';
 import { exportPolicy } from './export-policy.ts';
 
@@ -18,12 +18,6 @@ async function answer({ policy, origin }: ToExporter, attachments: Attachments):
     const weights = new Float32Array(Uint8Array.from(attachments['weights'] ?? []).buffer);
     connection.send({ type: 'exported' }, await exportPolicy(policy, weights, origin));
   } catch (thrown) {
-    const error = thrown instanceof LabError ? thrown : null;
-    connection.send({
-      type: 'failed',
-      code: error?.code ?? 'internal',
-      message: errorText(thrown),
-      hint: error?.hint ?? null,
-    });
+    connection.send({ type: 'failed', ...sentError(thrown) });
   }
 }
