@@ -17,14 +17,17 @@ export function isListedBeginning(beginning: string): boolean {
   return longestListed(beginning) === beginning;
 }
 
-/** The beginnings of so many letters of a block's words, by number of the word; −1 for a word that is common, or shorter. */
-export interface Beginnings {
+/** What phrases may end with, and by the number of a word which of it that is: −1 for none. */
+export interface PhraseEnds {
   readonly texts: readonly string[];
   readonly ofWord: Int32Array;
 }
 
-/** Finds the beginnings of words that are not common: what the common ones go on in, they say themselves. */
-export function beginningsOf(words: readonly string[], isCommon: Uint8Array, letters: number): Beginnings {
+/**
+ * The signs of words that are not common and have so many letters, by their beginnings: what the common ones go on in, they
+ * say themselves.
+ */
+export function beginningsOf(words: readonly string[], isCommon: Uint8Array, letters: number): PhraseEnds {
   const ids = new Map<string, number>();
   const ofWord = Int32Array.from(words, (word, number) => {
     if (isCommon[number] === 1) return -1;
@@ -34,7 +37,7 @@ export function beginningsOf(words: readonly string[], isCommon: Uint8Array, let
     ids.set(beginning, id);
     return id;
   });
-  return { texts: [...ids.keys()], ofWord };
+  return { texts: [...ids.keys()].map(begunSign), ofWord };
 }
 
 function beginningOf(word: string, letters: number): string | null {

@@ -1,4 +1,4 @@
-import { BEGUN_LETTERS, type Beginnings, beginningsOf, begunSign } from './text-begun.ts';
+import { BEGUN_LETTERS, beginningsOf, type PhraseEnds } from './text-begun.ts';
 import { wordsOf } from './text-words.ts';
 
 /** Documents of a block: those numbered BLOCK × b to BLOCK × (b + 1) − 1. */
@@ -53,7 +53,7 @@ interface Begun {
   /** Phrases of common words; null: nothing before. */
   readonly context: Level | null;
   readonly length: number;
-  readonly beginnings: readonly Beginnings[];
+  readonly beginnings: readonly PhraseEnds[];
 }
 
 /** Where what belongs to each of some things, one after the other, ends. */
@@ -117,6 +117,7 @@ export class BlockGrams {
     const words = this.#membersOf({ grams: texts, starts: this.#words.all() }, documents, least);
     const isCommon = Uint8Array.from(words, (members) => Number(members !== null));
     for (const [word, gram] of texts.entries()) push(phrases, gram, words[word] ?? null);
+    const common = { texts, ofWord: Int32Array.from(isCommon, (is, word) => (is === 1 ? word : -1)) };
     const beginnings = BEGUN_LETTERS.map((letters) => beginningsOf(texts, isCommon, letters));
     let level: Level = { grams: texts, starts: kept(this.#words.all(), (word) => isCommon[word] === 1) };
     let complete = 1;
@@ -128,7 +129,7 @@ export class BlockGrams {
     listBegun(null, 0);
     listBegun(level, 1);
     for (let length = 2; length <= MAX_GRAM; length += 1) {
-      level = this.#longer(level, length, texts, isCommon);
+      level = this.#followed(level, length - 1, common);
       const found = this.#membersOf(level, documents, 1);
       const listed = found.reduce((sum, members) => sum + listLength(members), 0);
       const isWhole = complete === length - 1 && listed <= MOST_LISTED;
@@ -150,7 +151,7 @@ export class BlockGrams {
   #listBegun({ context, length, beginnings }: Begun, documents: Runs, phrases: BlockPhrase[]): boolean {
     const all: BlockPhrase[] = [];
     for (const of of beginnings) {
-      const level = this.#begun(context, length, of);
+      const level = this.#followed(context, length, of);
       const found = this.#membersOf(level, documents, 1);
       if (found.reduce((sum, members) => sum + listLength(members), 0) > MOST_BEGUN) return false;
       for (const [gram, text] of level.grams.entries()) push(all, text, found[gram] ?? null);
@@ -254,8 +255,8 @@ export class BlockGrams {
     return bounds;
   }
 
-  /** Phrases of so many common words and the beginning of another. */
-  #begun(context: Level | null, length: number, { texts, ofWord }: Beginnings): Level {
+  /** Phrases of so many common words and one of these ends; without a context the ends alone. */
+  #followed(context: Level | null, length: number, { texts, ofWord }: PhraseEnds): Level {
     const ids = new Map<number, number>();
     const grams: string[] = [];
     const words = this.#words.all();
@@ -265,39 +266,13 @@ export class BlockGrams {
       const end = lineEnds[line] ?? 0;
       for (; at + length < end; at += 1) {
         const before = context === null ? 0 : (context.starts[at] ?? -1);
-        const beginning = ofWord[words[at + length] ?? 0] ?? -1;
-        if (before < 0 || beginning < 0) continue;
-        const key = before * texts.length + beginning;
+        const last = ofWord[words[at + length] ?? 0] ?? -1;
+        if (before < 0 || last < 0) continue;
+        const key = before * texts.length + last;
         let id = ids.get(key);
         if (id === undefined) {
           const written = context === null ? '' : `${context.grams[before] ?? ''} `;
-          id = grams.push(written + begunSign(texts[beginning] ?? '')) - 1;
-          ids.set(key, id);
-        }
-        starts[at] = id;
-      }
-      at = end;
-    }
-    return { grams, starts };
-  }
-
-  /** Phrases of a common word more. */
-  #longer(level: Level, length: number, texts: readonly string[], isCommon: Uint8Array): Level {
-    const ids = new Map<number, number>();
-    const grams: string[] = [];
-    const words = this.#words.all();
-    const starts = new Int32Array(words.length).fill(-1);
-    const lineEnds = this.#lineEnds.all();
-    for (let line = 0, at = 0; line < lineEnds.length; line += 1) {
-      const end = lineEnds[line] ?? 0;
-      for (; at + length <= end; at += 1) {
-        const gram = level.starts[at] ?? -1;
-        const word = words[at + length - 1] ?? 0;
-        if (gram < 0 || isCommon[word] !== 1) continue;
-        const key = gram * texts.length + word;
-        let id = ids.get(key);
-        if (id === undefined) {
-          id = grams.push(`${level.grams[gram] ?? ''} ${texts[word] ?? ''}`) - 1;
+          id = grams.push(written + (texts[last] ?? '')) - 1;
           ids.set(key, id);
         }
         starts[at] = id;
