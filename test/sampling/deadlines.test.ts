@@ -128,6 +128,13 @@ describe('the deadline of an answer', () => {
     slot.checkDeadline(Date.now(), 0);
     expect(finished).toHaveLength(1);
   });
+
+  test('what began within a standstill began no later than now', () => {
+    const { slot } = begin({ reset: () => never });
+    vi.advanceTimersByTime(100);
+    slot.excuse(3000);
+    expect(slot.waiting?.since).toBe(Date.now());
+  });
 });
 
 describe('the time limit of an episode', () => {
