@@ -53,7 +53,8 @@ describe('a paste on the screen', () => {
     session.open('demo-1');
     session.resize({ columns: 120, rows: 40 });
     await session.run?.poll();
-    await until(() => session.client !== null);
+    // A run that has not said how it is cannot be stopped from the screen.
+    await until(() => session.client !== null && (session.run?.snapshot().status ?? null) !== null);
   });
 
   afterEach(async () => {
